@@ -1,0 +1,82 @@
+"""The ports that every context needs: time, ids, the language model, the embedder."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Protocol
+
+import msgspec
+
+
+class Clock(Protocol):
+    @abstractmethod
+    def now(self) -> datetime:
+        """The present moment, aware, in UTC, with microseconds."""
+
+
+class IdFactory(Protocol):
+    @abstractmethod
+    def __call__(self) -> str:
+        """A new id that nobody else has: a UUID in its canonical 36 characters, time-ordered (version 7)."""
+
+
+class LlmReply(msgspec.Struct, frozen=True, kw_only=True):
+    """What the model answered: its text as it came, and the tokens that it cost."""
+
+    text: str
+    input_tokens: int
+    output_tokens: int
+
+
+class LlmPrompt(msgspec.Struct, frozen=True, kw_only=True):
+    """One question to the model.
+
+    `system` holds the instructions, `user` the data (already delimited), `schema` the JSON schema that the reply
+    should follow, and `max_tokens` the longest reply that is worth waiting for.
+    """
+
+    system: str
+    user: str
+    schema: dict[str, object]
+    max_tokens: int = 1024
+
+
+class Llm(Protocol):
+    @abstractmethod
+    async def ask(self, prompt: LlmPrompt, timeout_s: float) -> LlmReply:
+        """The model's reply within `timeout_s` seconds, retries included.
+
+        Raises `LlmUnavailable`: no key, a timeout, an API error after the retries, a refusal, or an open circuit.
+        """
+
+    @abstractmethod
+    def problem(self) -> str | None:
+        """Why the model cannot be asked just now (no key, circuit open), or None where it can."""
+
+
+class Embedder(Protocol):
+    """Texts to unit vectors. The same text gives the same vector on every machine and run."""
+
+    @property
+    @abstractmethod
+    def name(self) -> str:
+        """Which embedder and model made the vectors, e.g. `hashing-v1`. Vectors of two names never mix."""
+
+    @property
+    @abstractmethod
+    def dimension(self) -> int:
+        """The length of every vector."""
+
+    @property
+    @abstractmethod
+    def relevance_floor(self) -> float:
+        """The measured cosine below which a best hit is most likely no answer to the query."""
+
+    @abstractmethod
+    async def embed(self, texts: Sequence[str]) -> Sequence[bytes]:
+        """One vector a text, in order: `dimension` little-endian float32, L2-normalised (all zeros for no features).
+
+        Computed in batches and off the event loop. Raises `EmbedderUnavailable`.
+        """
