@@ -1,0 +1,254 @@
+"""What the Learner needs from the outside.
+
+The object store is the one that decides. The vector index, the text index and the lessons folder are derived from it,
+carry the catalog revision that they reflect, and are brought up to date again by `Catalog`.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Protocol
+
+import msgspec
+
+from domain.learner.lesson import Bin, Lesson, PromotedLesson, Status
+from domain.learner.log import LogEntry, QueuedLesson
+
+
+class LessonFilter(msgspec.Struct, frozen=True, kw_only=True):
+    """All given conditions hold. `text` is contained in title or body (case-folded)."""
+
+    status: Status | None = None
+    bin: Bin | None = None
+    tag: str | None = None
+    text: str | None = None
+
+
+class LessonPage(msgspec.Struct, frozen=True, kw_only=True):
+    """Newest first. `next_cursor` is opaque and None on the last page."""
+
+    lessons: Sequence[Lesson]
+    next_cursor: str | None
+
+
+class StoredVectors(msgspec.Struct, frozen=True, kw_only=True):
+    """A lesson's embeddings: `count` vectors of the embedder's dimension, little-endian float32, one after the other.
+
+    The first is the title's; each further one is the title's with one section of the body.
+    """
+
+    lesson_id: str
+    bin: Bin
+    embedder: str
+    dimension: int
+    count: int
+    data: bytes
+
+
+class LessonChange(msgspec.Struct, frozen=True, kw_only=True):
+    """One stored change of a lesson, in one transaction: the row, its log entries and what becomes of its copy.
+
+    `expected` is the row as it was read (None: it is new); another one in the store means that somebody was faster.
+    """
+
+    lesson: Lesson
+    expected: Lesson | None
+    log: Sequence[LogEntry]
+    promote: PromotedLesson | None = None
+    vectors: StoredVectors | None = None
+    deletes_copy: bool = False
+    escalation_id: str | None = None
+
+
+class CatalogItem(msgspec.Struct, frozen=True, kw_only=True):
+    """A promoted copy with its vectors (None: not embedded with this embedder yet), as derived data needs it."""
+
+    copy: PromotedLesson
+    vectors: StoredVectors | None
+
+
+class CatalogDelta(msgspec.Struct, frozen=True, kw_only=True):
+    """What changed between two catalog revisions: copies that are new or other, and ids whose copy is gone."""
+
+    revision: int
+    promoted: Sequence[CatalogItem]
+    removed: Sequence[str]
+    complete: bool = True
+
+
+class StoredRequest(msgspec.Struct, frozen=True, kw_only=True):
+    """An idempotency record: who asked for what under which key, and what the first answer was.
+
+    `scope` is caller and route; `fingerprint` a digest of the body. Kept for 24 h, written in the effect's own
+    transaction.
+    """
+
+    scope: str
+    key: str
+    fingerprint: str
+    at: datetime
+    status: int = 0
+    body: bytes = b""
+
+
+class LessonStore(Protocol):
+    """The object store: lessons, logs, promoted copies, embeddings and the catalog revision.
+
+    Every method raises `StoreUnavailable` where the database does not answer.
+    """
+
+    @abstractmethod
+    async def get(self, lesson_id: str) -> Lesson:
+        """Raises `UnknownLesson`."""
+
+    @abstractmethod
+    async def page(self, where: LessonFilter, limit: int, cursor: str | None) -> LessonPage:
+        """Newest first. Raises `InvalidInput` for a cursor that this method has not given out."""
+
+    @abstractmethod
+    async def log(self, lesson_id: str) -> Sequence[LogEntry]:
+        """Oldest first. Raises `UnknownLesson`."""
+
+    @abstractmethod
+    async def queue(self) -> Sequence[tuple[Lesson, QueuedLesson]]:
+        """The lessons that await review, longest waiting first."""
+
+    @abstractmethod
+    async def add(self, changes: Sequence[LessonChange], request: StoredRequest | None = None) -> StoredRequest | None:
+        """Stores new lessons, all or none, and with them the idempotency record.
+
+        Answers the record that was there before under the same key (then nothing was stored), else None.
+        Raises `KeyReused` when that record has another fingerprint.
+        """
+
+    @abstractmethod
+    async def replay(self, request: StoredRequest) -> StoredRequest | None:
+        """The record kept under this scope and key, if it is younger than 24 h. Raises `KeyReused`."""
+
+    @abstractmethod
+    async def change(self, change: LessonChange) -> bool:
+        """Stores a decision or an escalation's effect in one transaction, moving the catalog revision as needed.
+
+        False, with nothing changed: the row is no longer as `expected`, so read again and decide anew.
+        """
+
+    @abstractmethod
+    async def escalation_applied(self, escalation_id: str) -> bool:
+        """Whether a change with this escalation id has been stored before (its effect must not come twice)."""
+
+    @abstractmethod
+    async def erase(self, lesson_id: str, entry: LogEntry) -> None:
+        """Deletes lesson, copy, embeddings and the content of its log. Raises `UnknownLesson`."""
+
+    @abstractmethod
+    async def copies(self, lesson_ids: Sequence[str]) -> dict[str, PromotedLesson]:
+        """The promoted copies that exist of these lessons."""
+
+    @abstractmethod
+    async def revision(self) -> int:
+        """The catalog revision: it moves with every change of a promoted copy, in that change's transaction."""
+
+    @abstractmethod
+    async def changes_since(self, revision: int, embedder: str, limit: int) -> CatalogDelta:
+        """Up to `limit` changes after `revision`, oldest first; `complete` is False while there are more.
+
+        The delta's `revision` is the one reached by applying it.
+        """
+
+    @abstractmethod
+    async def put_vectors(self, vectors: Sequence[StoredVectors]) -> None:
+        """Stores embeddings of promoted copies (of an embedder that is new to them)."""
+
+    @abstractmethod
+    async def embedders(self) -> Sequence[tuple[str, int]]:
+        """Name and dimension of each embedder that stored vectors of promoted copies come from."""
+
+
+class CatalogWatch(Protocol):
+    """The cheap check of whether another process may have moved the catalog revision."""
+
+    @abstractmethod
+    def stirred(self) -> bool:
+        """True when the revision should be read anew. Called on every invoke: microseconds, no waiting."""
+
+
+class VectorHit(msgspec.Struct, frozen=True, kw_only=True):
+    """A lesson and the cosine of its best section with the query, in [-1, 1]."""
+
+    lesson_id: str
+    similarity: float
+
+
+class VectorIndex(Protocol):
+    """The nearest lessons of a query vector. Every method raises `VectorsUnavailable` where the index is away."""
+
+    @abstractmethod
+    async def prepare(self, embedder: str, dimension: int) -> int:
+        """Opens the index for this embedder's vectors; the catalog revision that the index reflects (0: none).
+
+        Raises `EmbedderMismatch` where it holds vectors of another embedder or dimension.
+        """
+
+    @abstractmethod
+    async def nearest(self, query: bytes, limit: int, bin: Bin | None = None) -> Sequence[VectorHit]:
+        """Up to `limit` lessons, most similar first, each once, by its best vector. `query` is one float32 vector."""
+
+    @abstractmethod
+    async def similarities(self, query: bytes, lesson_ids: Sequence[str]) -> dict[str, float]:
+        """The exact best cosine of each of these lessons that is in the index."""
+
+    @abstractmethod
+    async def apply(self, put: Sequence[StoredVectors], remove: Sequence[str], revision: int) -> None:
+        """Replaces and removes whole lessons; afterwards the index reflects `revision`. Applying twice is harmless."""
+
+    @abstractmethod
+    async def reset(self, embedder: str, dimension: int) -> None:
+        """Empties the index for a rebuild with this embedder; it then reflects revision 0."""
+
+
+class LessonText(msgspec.Struct, frozen=True, kw_only=True):
+    lesson_id: str
+    bin: Bin
+    title: str
+    body: str
+
+
+class TextHit(msgspec.Struct, frozen=True, kw_only=True):
+    """A lesson whose title or body contains the query (both NFKC-normalised and case-folded)."""
+
+    lesson_id: str
+    in_title: bool
+
+
+class TextIndex(Protocol):
+    """Substrings and words of the promoted lessons; private to the process, filled from the object store."""
+
+    @abstractmethod
+    async def apply(self, put: Sequence[LessonText], remove: Sequence[str]) -> None:
+        """Replaces and removes whole lessons."""
+
+    @abstractmethod
+    async def containing(self, query: str, bin: Bin | None = None) -> Sequence[TextHit]:
+        """Every lesson that contains the query, in no particular order."""
+
+    @abstractmethod
+    async def lexical(self, query: str, lesson_ids: Sequence[str]) -> dict[str, float]:
+        """The BM25 score (more is better, 0 for no common word) of each of these lessons for the query's words."""
+
+
+class LessonFiles(Protocol):
+    """The lessons folder in the open Agent Skills format: one `SKILL.md` a promoted lesson."""
+
+    @abstractmethod
+    async def write(self, copies: Sequence[PromotedLesson]) -> None:
+        """Writes or replaces each lesson's file, atomically; a lesson's earlier file of another name goes."""
+
+    @abstractmethod
+    async def remove(self, lesson_ids: Sequence[str]) -> None:
+        """Removes the lessons' files; those that are not there are no error."""
+
+    @abstractmethod
+    async def present(self) -> Sequence[str]:
+        """The ids of the lessons that have a file."""
