@@ -56,7 +56,7 @@ class LessonEdit(msgspec.Struct, frozen=True, kw_only=True):
     title: str | msgspec.UnsetType = msgspec.UNSET
     body: str | msgspec.UnsetType = msgspec.UNSET
     tags: tuple[str, ...] | msgspec.UnsetType = msgspec.UNSET
-    dsl_payload: JsonObject | None | msgspec.UnsetType = msgspec.UNSET
+    dsl_payload: JsonObject | msgspec.UnsetType | None = msgspec.UNSET
 
 
 class Lesson(msgspec.Struct, frozen=True, kw_only=True):
@@ -126,12 +126,14 @@ def decide(
     """
     if version is not None and version != lesson.version:
         raise StaleVersion(
-            f"lesson {lesson.id} is at version {lesson.version}, not {version}: read it again and decide on what it says now"
+            f"lesson {lesson.id} is at version {lesson.version}, not {version}: read it again, then decide"
         )
     allowed = _AFTER_DECISION[lesson.status]
     if decision not in allowed:
         can = ", ".join(one.value for one in allowed)
-        raise DecisionNotAllowed(f"a lesson that is {lesson.status.value} cannot be {_PAST[decision]}; it allows: {can}")
+        raise DecisionNotAllowed(
+            f"a lesson that is {lesson.status.value} cannot be {_PAST[decision]}; what it allows: {can}"
+        )
     new_round = decision in (Decision.APPROVE, Decision.EDIT)
     changed = msgspec.structs.replace(
         lesson,
