@@ -17,7 +17,8 @@
     │   ├── StoreUnavailable    a database
     │   ├── VectorsUnavailable  the vector index
     │   ├── EmbedderUnavailable the embedder
-    │   └── LlmUnavailable      the language model: no key, a timeout or an API error
+    │   ├── LlmUnavailable      the language model: no key, a timeout or an API error
+    │   └── DeliveryFailed      an escalation's target did not take the delivery
     ├── Overloaded              a queue is full; try again later
     ├── EmbedderMismatch        the stored vectors came from another embedder
     └── InvalidConfiguration    the settings or the rules file; names each offender
@@ -120,6 +121,10 @@ class EmbedderUnavailable(Unavailable):
 
 class LlmUnavailable(Unavailable):
     code = "llm-unavailable"
+
+
+class DeliveryFailed(Unavailable):
+    code = "delivery-failed"
 
 
 class Overloaded(MemoryGridError):

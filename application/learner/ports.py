@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from datetime import datetime
 from typing import Protocol
 
 import msgspec
 
+from application.shared.ports import IdempotencyRecord
 from domain.learner.lesson import Bin, Lesson, PromotedLesson, Status
 from domain.learner.log import LogEntry, QueuedLesson
 
@@ -78,21 +78,6 @@ class CatalogDelta(msgspec.Struct, frozen=True, kw_only=True):
     complete: bool = True
 
 
-class StoredRequest(msgspec.Struct, frozen=True, kw_only=True):
-    """An idempotency record: who asked for what under which key, and what the first answer was.
-
-    `scope` is caller and route; `fingerprint` a digest of the body. Kept for 24 h, written in the effect's own
-    transaction.
-    """
-
-    scope: str
-    key: str
-    fingerprint: str
-    at: datetime
-    status: int = 0
-    body: bytes = b""
-
-
 class LessonStore(Protocol):
     """The object store: lessons, logs, promoted copies, embeddings and the catalog revision.
 
@@ -116,16 +101,16 @@ class LessonStore(Protocol):
         """The lessons that await review, longest waiting first."""
 
     @abstractmethod
-    async def add(self, changes: Sequence[LessonChange], request: StoredRequest | None = None) -> StoredRequest | None:
+    async def add(self, changes: Sequence[LessonChange], request: IdempotencyRecord | None = None) -> bytes | None:
         """Stores new lessons, all or none, and with them the idempotency record.
 
-        Answers the record that was there before under the same key (then nothing was stored), else None.
-        Raises `KeyReused` when that record has another fingerprint.
+        None: stored. Else the answer that was given before under the same key; then nothing was stored.
+        Raises `KeyReused` when the key came before with another body.
         """
 
     @abstractmethod
-    async def replay(self, request: StoredRequest) -> StoredRequest | None:
-        """The record kept under this scope and key, if it is younger than 24 h. Raises `KeyReused`."""
+    async def answered(self, request: IdempotencyRecord) -> bytes | None:
+        """The answer kept under this scope and key, if it is younger than 24 h. Raises `KeyReused`."""
 
     @abstractmethod
     async def change(self, change: LessonChange) -> bool:
@@ -239,16 +224,18 @@ class TextIndex(Protocol):
 
 
 class LessonFiles(Protocol):
-    """The lessons folder in the open Agent Skills format: one `SKILL.md` a promoted lesson."""
+    """The lessons folder in the open Agent Skills format: one `SKILL.md` a promoted lesson.
+
+    Every method raises `StoreUnavailable` with the place and the reason where the folder cannot be used.
+    """
 
     @abstractmethod
-    async def write(self, copies: Sequence[PromotedLesson]) -> None:
-        """Writes or replaces each lesson's file, atomically; a lesson's earlier file of another name goes."""
+    async def revision(self) -> int:
+        """The catalog revision that the folder reflects (0: none)."""
 
     @abstractmethod
-    async def remove(self, lesson_ids: Sequence[str]) -> None:
-        """Removes the lessons' files; those that are not there are no error."""
+    async def apply(self, put: Sequence[PromotedLesson], remove: Sequence[str], revision: int) -> None:
+        """Writes, replaces and removes lessons' files, each atomically; afterwards the folder reflects `revision`.
 
-    @abstractmethod
-    async def present(self) -> Sequence[str]:
-        """The ids of the lessons that have a file."""
+        A lesson's earlier file under another name goes. Applying twice is harmless.
+        """

@@ -22,6 +22,20 @@ class IdFactory(Protocol):
         """A new id that nobody else has: a UUID in its canonical 36 characters, time-ordered (version 7)."""
 
 
+class IdempotencyRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """Who asked for what under which key, and what the first answer was.
+
+    `scope` is caller and route, `fingerprint` a digest of the body, `answer` the encoded first answer. It is kept for
+    24 h and stored in the effect's own transaction, so that of two equal requests only one has an effect.
+    """
+
+    scope: str
+    key: str
+    fingerprint: str
+    at: datetime
+    answer: bytes = b""
+
+
 class LlmReply(msgspec.Struct, frozen=True, kw_only=True):
     """What the model answered: its text as it came, and the tokens that it cost."""
 

@@ -12,8 +12,7 @@ from enum import Enum
 import msgspec
 
 from domain.errors import DecisionNotAllowed, StaleVersion
-
-JsonObject = dict[str, object]
+from domain.json_object import JsonObject
 
 
 class Bin(str, Enum):

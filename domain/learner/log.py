@@ -7,7 +7,8 @@ from enum import Enum
 
 import msgspec
 
-from domain.learner.lesson import Decision, JsonObject
+from domain.json_object import JsonObject
+from domain.learner.lesson import Decision
 
 
 class Event(str, Enum):

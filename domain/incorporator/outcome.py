@@ -1,0 +1,50 @@
+"""What the pipeline is told to do: a concrete action and instruction."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from enum import Enum
+
+import msgspec
+
+from domain.incorporator.match import MatchResult
+from domain.incorporator.query import QueryInput
+from domain.incorporator.template import fill
+from domain.json_object import JsonObject
+from domain.learner.lesson import PromotedLesson
+
+#: The action where the language model's answer cannot be used; the instruction is then the lesson's title.
+FALLBACK_ACTION = "apply_recommended_lesson"
+
+
+class Source(str, Enum):
+    DSL = "dsl"
+    LLM = "llm"
+
+
+class ApplierOutcome(msgspec.Struct, frozen=True, kw_only=True):
+    """The answer to an invoke. `recommended_action_payload` is `{"dsl_payload": …}` or `{"llm_response": …}`."""
+
+    id: str
+    source: Source
+    action: str
+    instruction: str
+    recommended_action_payload: JsonObject
+    match_result: MatchResult
+    created_at: datetime
+
+
+def dsl_action(copy: PromotedLesson) -> str | None:
+    """The action that the lesson itself names, or None: then the LLM applier answers."""
+    action = (copy.dsl_payload or {}).get("action")
+    return action if isinstance(action, str) and action else None
+
+
+def dsl_instruction(copy: PromotedLesson, query: QueryInput) -> str:
+    """The lesson's instruction template, filled from the query; without a template the lesson's title."""
+    template = (copy.dsl_payload or {}).get("instruction_template")
+    if not isinstance(template, str):
+        return copy.title
+    values: Mapping[str, object] = {**query.current_task_context, **query.additional_caller_data}
+    return fill(template, values)

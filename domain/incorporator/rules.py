@@ -1,0 +1,71 @@
+"""The DSL matcher's rules: which bin and which query a problem type is looked up with."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Annotated
+
+import msgspec
+
+from domain.errors import InvalidConfiguration
+from domain.incorporator.query import CallerId
+from domain.learner.lesson import Bin
+
+
+class DslRule(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """`query` defaults to the problem type. A hit that scores below `min_score` is ignored."""
+
+    problem_type: CallerId
+    target_bin: Bin
+    query: Annotated[str, msgspec.Meta(max_length=10_000)] | None = None
+    min_score: Annotated[float, msgspec.Meta(ge=0, le=1)] = 0.0
+
+    @property
+    def lookup(self) -> str:
+        return self.query or self.problem_type
+
+
+class _RulesFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    rules: list[DslRule]
+
+
+class RuleSet:
+    """The rules in force: those of one problem type in the file's order."""
+
+    def __init__(self, rules: Sequence[DslRule] = ()) -> None:
+        by_type: dict[str, list[DslRule]] = {}
+        for rule in rules:
+            by_type.setdefault(rule.problem_type, []).append(rule)
+        self.all = tuple(rules)
+        self._by_type: Mapping[str, Sequence[DslRule]] = by_type
+
+    def of(self, problem_type: str) -> Sequence[DslRule]:
+        return self._by_type.get(problem_type, ())
+
+
+def parse_rules(text: bytes, name: str) -> RuleSet:
+    """The rules in a file's text. Raises `InvalidConfiguration` with the file's `name`, the line and the reason."""
+    try:
+        return RuleSet(msgspec.json.decode(text, type=_RulesFile).rules)
+    except msgspec.ValidationError as error:
+        line = _line_of(text, str(error))
+        raise InvalidConfiguration(f"{name}, line {line}: {error}") from error
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        position = re.search(r"byte (\d+)", str(error))
+        line = 1 + text.count(b"\n", 0, int(position.group(1))) if position else 1 + text.count(b"\n")
+        raise InvalidConfiguration(f"{name}, line {line}: {error}") from error
+
+
+def _line_of(text: bytes, reason: str) -> int:
+    """The line on which the rule starts that the validation message points at (`$.rules[2].target_bin`)."""
+    place = re.search(r"\$\.rules\[(\d+)\]", reason)
+    if place is None:
+        return 1
+    outer = msgspec.json.decode(text, type=dict[str, msgspec.Raw])
+    rules = msgspec.json.decode(outer["rules"], type=list[msgspec.Raw])
+    start = text.index(bytes(outer["rules"]))
+    for raw in rules[: int(place.group(1))]:
+        start = text.index(bytes(raw), start) + len(bytes(raw))
+    start = text.index(bytes(rules[int(place.group(1))]), start)
+    return 1 + text.count(b"\n", 0, start)
