@@ -16,7 +16,7 @@ from domain.feedback.metrics import Counters
 
 
 class RecordSelection(msgspec.Struct, frozen=True, kw_only=True):
-    """The command that stores one selection: the entry, its counters and, where there is one, the idempotency record."""
+    """The command that stores one selection: the entry, its counters and, if there is one, the idempotency record."""
 
     entry: FeedbackEntry
     request: IdempotencyRecord | None = None

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from datetime import datetime
 from enum import Enum
-from typing import Annotated
 
 import msgspec
 
-from domain.json_object import JsonObject
+from domain.values import CallerId, JsonObject
 
 
 class ResultFlag(str, Enum):
@@ -61,8 +60,8 @@ class OutcomeReport(msgspec.Struct, frozen=True, kw_only=True):
     else the latest of the step and session.
     """
 
-    problem_solving_step_ref: Annotated[str, msgspec.Meta(min_length=1, max_length=255)]
-    session_id: Annotated[str, msgspec.Meta(min_length=1, max_length=255)]
+    problem_solving_step_ref: CallerId
+    session_id: CallerId
     result_flag: ResultFlag
     outcome_id: str | None = None
     failure_class: FailureClass = FailureClass.LESSON

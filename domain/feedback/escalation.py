@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime
 from enum import Enum
 
@@ -10,7 +10,7 @@ import msgspec
 
 from domain.feedback.entry import FailureClass, FeedbackEntry, ResultFlag
 from domain.feedback.metrics import Counters
-from domain.json_object import JsonObject
+from domain.values import JsonObject
 
 
 class PathMode(str, Enum):
@@ -77,6 +77,31 @@ _PATHS: dict[PathMode, tuple[Path, ...]] = {
     PathMode.AUTO_ONLY: (Path.AUTO,),
     PathMode.BOTH: (Path.HUMAN, Path.AUTO),
 }
+
+
+def due_escalations(
+    entry: FeedbackEntry, counters: Counters, policy: EscalationPolicy, *, at: datetime, new_id: Callable[[], str]
+) -> list[Escalation]:
+    """The escalations that the entry's last report makes due. `counters` are the lesson's of the entry's round."""
+    return [
+        Escalation(
+            id=new_id(),
+            entry_id=entry.id,
+            report_number=entry.report_number,
+            path=path,
+            target=policy.targets[path],
+            lesson_skill_id=entry.lesson_skill_id,
+            review_round=entry.review_round,
+            failure_count=entry.failures_seen or 0,
+            counters=counters,
+            state=State.PENDING,
+            attempts=0,
+            last_error=None,
+            created_at=at,
+            next_attempt_at=at,
+        )
+        for path in policy.due(entry)
+    ]
 
 
 def flagged_lesson_body(escalation: Escalation) -> JsonObject:

@@ -11,8 +11,8 @@ import msgspec
 from domain.incorporator.match import MatchResult
 from domain.incorporator.query import QueryInput
 from domain.incorporator.template import fill
-from domain.json_object import JsonObject
 from domain.learner.lesson import PromotedLesson
+from domain.values import JsonObject
 
 #: The action where the language model's answer cannot be used; the instruction is then the lesson's title.
 FALLBACK_ACTION = "apply_recommended_lesson"

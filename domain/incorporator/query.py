@@ -2,16 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
 import msgspec
 
-from domain.json_object import JsonObject
-
-#: An id of the caller's: any Unicode but control characters; compared exactly, down to case and trailing spaces.
-CallerId = Annotated[
-    str, msgspec.Meta(min_length=1, max_length=255, pattern="^[^\\u0000-\\u001f\\u007f-\\u009f]+(?!\\n)$")
-]
+from domain.values import CallerId, JsonObject
 
 
 class QueryInput(msgspec.Struct, frozen=True, kw_only=True):

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import msgspec
 
-from domain.json_object import JsonObject
+from domain.values import JsonObject
 
 _MAX_TRIES = 64
 

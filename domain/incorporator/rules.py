@@ -9,8 +9,8 @@ from typing import Annotated
 import msgspec
 
 from domain.errors import InvalidConfiguration
-from domain.incorporator.query import CallerId
 from domain.learner.lesson import Bin
+from domain.values import CallerId
 
 
 class DslRule(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -12,7 +12,7 @@ from enum import Enum
 import msgspec
 
 from domain.errors import DecisionNotAllowed, StaleVersion
-from domain.json_object import JsonObject
+from domain.values import JsonObject
 
 
 class Bin(str, Enum):

@@ -7,8 +7,8 @@ from enum import Enum
 
 import msgspec
 
-from domain.json_object import JsonObject
 from domain.learner.lesson import Decision
+from domain.values import JsonObject
 
 
 class Event(str, Enum):
@@ -47,6 +47,15 @@ class Flag(msgspec.Struct, frozen=True, kw_only=True):
     feedback_entry_id: str
     failure_count: int
     feedback: dict[str, int]
+
+    def as_detail(self) -> JsonObject:
+        """As the log keeps it."""
+        return {
+            "reason": self.reason,
+            "feedback_entry_id": self.feedback_entry_id,
+            "failure_count": self.failure_count,
+            "feedback": self.feedback,
+        }
 
 
 class QueuedLesson(msgspec.Struct, frozen=True, kw_only=True):

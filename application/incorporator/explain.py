@@ -1,0 +1,113 @@
+"""The dry run: what would be matched, and why. It records nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+
+from application.incorporator.budget import LlmBudget
+from application.incorporator.dsl_matcher import DslMatcher, RuleHit
+from application.incorporator.llm_matcher import LlmMatcher
+from application.learner.search import Found
+from domain.errors import EmbedderUnavailable, VectorsUnavailable
+from domain.incorporator.match import MatcherName, MatchResult, StrategyMode, better, matched
+from domain.incorporator.query import QueryInput
+from domain.incorporator.rules import DslRule
+from domain.learner.lesson import Bin
+
+
+class Candidate(msgspec.Struct, frozen=True, kw_only=True):
+    """A lesson that was looked at. `excluded` is null or the reason (`below_min_score`)."""
+
+    lesson_id: str
+    bin: Bin
+    title: str
+    score: float
+    similarity: float
+    text_match: bool
+    excluded: str | None = None
+
+
+class Explanation(msgspec.Struct, frozen=True, kw_only=True):
+    """`rule` is the DSL rule that applied; `candidates` are best first: the rule's hit, then the ten most similar."""
+
+    match: MatchResult | None
+    rule: DslRule | None
+    candidates: Sequence[Candidate]
+    notes: Sequence[str]
+
+
+class ExplainMatch:
+    """Answers what an invoke would match. The language model is asked only `with_llm`. Raises `StoreUnavailable`."""
+
+    def __init__(
+        self, *, mode: StrategyMode, dsl_matcher: DslMatcher, llm_matcher: LlmMatcher, llm_timeout_s: float
+    ) -> None:
+        self._mode = mode
+        self._dsl = dsl_matcher
+        self._llm = llm_matcher
+        self._llm_timeout_s = llm_timeout_s
+
+    async def __call__(self, query: QueryInput, *, with_llm: bool = False) -> Explanation:
+        notes: list[str] = []
+        hits: Sequence[RuleHit] = ()
+        if self._mode is not StrategyMode.LLM_ONLY:
+            hits = await self._dsl.hits(query.problem_type)
+            if not hits:
+                notes.append(f"no DSL rule for problem_type {query.problem_type!r} found a lesson")
+        found = await self._similar(query, notes)
+        applied = next((hit for hit in hits if hit.excluded is None), None)
+        by_dsl = applied.match if applied else None
+        return Explanation(
+            match=await self._decided(query, by_dsl, found, with_llm, notes),
+            rule=applied.rule if applied else None,
+            candidates=_candidates(hits, found),
+            notes=notes,
+        )
+
+    async def _similar(self, query: QueryInput, notes: list[str]) -> Sequence[Found]:
+        if self._mode is StrategyMode.DSL_ONLY:
+            notes.append("the mode is dsl_only: an invoke does not look at the similar lessons")
+        try:
+            return await self._llm.candidates(query)
+        except (VectorsUnavailable, EmbedderUnavailable) as error:
+            notes.append(f"no similar lessons: {error.detail}")
+            return ()
+
+    async def _decided(
+        self, query: QueryInput, dsl: MatchResult | None, found: Sequence[Found], with_llm: bool, notes: list[str]
+    ) -> MatchResult | None:
+        """As `Match` decides, with the top hit in the model's place where that is not asked."""
+        if self._mode is StrategyMode.DSL_ONLY or (self._mode is StrategyMode.DSL_THEN_LLM and dsl is not None):
+            return dsl
+        if not found:
+            return dsl
+        if with_llm:
+            llm = await self._llm.choose(query, found, LlmBudget(self._llm_timeout_s))
+        else:
+            notes.append("the language model was not asked (add ?llm=true): the top hit stands in for its choice")
+            llm = matched(found[0].copy, MatcherName.LLM, found[0].hit.similarity)
+        return better(dsl, llm) if self._mode is StrategyMode.BEST_OF_BOTH else llm or dsl
+
+
+def _candidates(hits: Sequence[RuleHit], found: Sequence[Found]) -> list[Candidate]:
+    seen: dict[str, Candidate] = {}
+    for hit in hits:
+        seen.setdefault(hit.found.hit.lesson_id, _candidate(hit.found, hit.excluded))
+    for one in found:
+        seen.setdefault(one.hit.lesson_id, _candidate(one, None))
+    return list(seen.values())
+
+
+def _candidate(found: Found, excluded: str | None) -> Candidate:
+    hit = found.hit
+    return Candidate(
+        lesson_id=hit.lesson_id,
+        bin=hit.bin,
+        title=hit.title,
+        score=hit.score,
+        similarity=hit.similarity,
+        text_match=hit.text_match,
+        excluded=excluded,
+    )

@@ -1,0 +1,56 @@
+"""The straight line of an invoke: match, apply, record."""
+
+from __future__ import annotations
+
+import msgspec
+
+from application.feedback.ports import FeedbackStore
+from application.incorporator.apply import Apply
+from application.incorporator.budget import LlmBudget
+from application.incorporator.match import Match
+from application.incorporator.ports import Misses
+from application.incorporator.record import RecordFeedback
+from application.shared.ports import IdempotencyRecord
+from domain.errors import NoMatch
+from domain.incorporator.outcome import ApplierOutcome
+from domain.incorporator.query import QueryInput
+
+
+class Invoke:
+    """Answers what to do about a problem, once that selection is durable.
+
+    Raises `NoMatch`, `StoreUnavailable`, `Overloaded`, `KeyReused`, and what `Match` raises.
+    """
+
+    def __init__(
+        self,
+        *,
+        match: Match,
+        apply: Apply,
+        record: RecordFeedback,
+        store: FeedbackStore,
+        misses: Misses,
+        llm_timeout_s: float,
+    ) -> None:
+        self._match = match
+        self._apply = apply
+        self._record = record
+        self._store = store
+        self._misses = misses
+        self._llm_timeout_s = llm_timeout_s
+
+    async def __call__(self, query: QueryInput, request: IdempotencyRecord | None = None) -> ApplierOutcome:
+        """With an idempotency record, a repeated key answers the first outcome and has no effect."""
+        if request is not None:
+            earlier = await self._store.answered(request)
+            if earlier is not None:
+                return msgspec.json.decode(earlier, type=ApplierOutcome)
+        budget = LlmBudget(self._llm_timeout_s)
+        match = await self._match(query, budget)
+        if match is None:
+            self._misses.note(query.problem_type)
+            raise NoMatch(
+                f"no promoted lesson applies to problem_type {query.problem_type!r}: go on as you would without one"
+            )
+        outcome = await self._apply(match, query, budget)
+        return await self._record(query, match, outcome, request)

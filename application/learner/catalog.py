@@ -1,0 +1,181 @@
+"""The promoted lessons as matching sees them, kept up to date from the object store.
+
+The object store decides; the vector index, the text index and the lessons folder are derived from it. Each carries the
+catalog revision that it reflects and gets what is newer: after every decision in this process, when the watch has seen
+another process stir, and by the reconciler, so that a crash or a failed write in between heals by itself.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from datetime import datetime
+
+import anyio
+import msgspec
+
+from application.learner.embed import EmbedLessons
+from application.learner.ports import (
+    CatalogDelta,
+    CatalogItem,
+    CatalogWatch,
+    LessonFiles,
+    LessonStore,
+    LessonText,
+    StoredVectors,
+    TextIndex,
+    VectorIndex,
+)
+from application.shared.ports import Embedder
+from domain.errors import EmbedderUnavailable, StoreUnavailable, VectorsUnavailable
+from domain.learner.lesson import Bin
+
+_log = logging.getLogger(__name__)
+_BATCH = 500
+
+
+class Promotion(msgspec.Struct, frozen=True):
+    """What ranking needs to know of a promoted copy."""
+
+    bin: Bin
+    promoted_at: datetime
+
+
+class Catalog:
+    """Which lessons are promoted, at which revision, with the derived indices in step."""
+
+    def __init__(
+        self,
+        *,
+        store: LessonStore,
+        watch: CatalogWatch,
+        vectors: VectorIndex,
+        texts: TextIndex,
+        files: LessonFiles,
+        embedder: Embedder,
+        embed: EmbedLessons,
+    ) -> None:
+        self._store = store
+        self._watch = watch
+        self._vectors = vectors
+        self._texts = texts
+        self._files = files
+        self._embedder = embedder
+        self._embed = embed
+        self._promotions: dict[str, Promotion] = {}
+        self._revision = -1
+        self._vectors_at: int | None = None
+        self._lock = anyio.Lock()
+        self._problems: dict[str, str] = {}
+
+    @property
+    def revision(self) -> int:
+        """The catalog revision that matching sees; it moves whenever a promoted copy changes."""
+        return self._revision
+
+    @property
+    def problems(self) -> dict[str, str]:
+        """Which derived data are behind, and why: `vectors`, `embedder`, `lessons_folder`. Empty when all is well."""
+        return dict(self._problems)
+
+    def __len__(self) -> int:
+        return len(self._promotions)
+
+    def promotion(self, lesson_id: str) -> Promotion | None:
+        """The promoted copy's bin and date, or None: it is not promoted, whatever an index says."""
+        return self._promotions.get(lesson_id)
+
+    async def refresh(self, *, force: bool = False) -> int:
+        """Brings everything up to date where something has stirred; the revision. Raises `StoreUnavailable`."""
+        if not force and self._revision >= 0 and not self._watch.stirred():
+            return self._revision
+        async with self._lock:
+            if self._revision < 0 or await self._store.revision() != self._revision:
+                await self._follow()
+        return self._revision
+
+    async def reconcile(self) -> None:
+        """Lets derived data that are behind catch up. Raises `StoreUnavailable`, `EmbedderMismatch`."""
+        await self.refresh(force=True)
+        async with self._lock:
+            await self._catch_up_vectors()
+            await self._catch_up_files()
+
+    async def reindex(self) -> int:
+        """Embeds every promoted copy anew and rebuilds the vector index; how many lessons that were."""
+        async with self._lock:
+            await self._vectors.reset(self._embedder.name, self._embedder.dimension)
+            self._vectors_at = 0
+            await self._catch_up_vectors()
+        return len(self._promotions)
+
+    async def _follow(self) -> None:
+        complete = False
+        while not complete:
+            delta = await self._delta(max(self._revision, 0))
+            complete = delta.complete
+            await self._texts.apply([_text(item) for item in delta.promoted], delta.removed)
+            await self._apply_vectors(delta)
+            self._remember(delta)
+        await self._catch_up_files()
+
+    async def _delta(self, since: int) -> CatalogDelta:
+        return await self._store.changes_since(since, self._embedder.name, _BATCH)
+
+    def _remember(self, delta: CatalogDelta) -> None:
+        for item in delta.promoted:
+            self._promotions[item.copy.id] = Promotion(item.copy.bin, item.copy.promoted_at)
+        for lesson_id in delta.removed:
+            self._promotions.pop(lesson_id, None)
+        self._revision = delta.revision
+
+    async def _apply_vectors(self, delta: CatalogDelta) -> None:
+        """Takes a delta over into the vector index, unless that is behind already: then the reconciler does."""
+        try:
+            if self._vectors_at is None:
+                self._vectors_at = await self._vectors.prepare(self._embedder.name, self._embedder.dimension)
+            if self._vectors_at < max(self._revision, 0):
+                self._problems.setdefault("vectors", "the vector index is behind and will be brought up to date")
+                return
+            if self._vectors_at < delta.revision:
+                await self._vectors.apply(await self._with_vectors(delta.promoted), delta.removed, delta.revision)
+                self._vectors_at = delta.revision
+        except (VectorsUnavailable, EmbedderUnavailable) as error:
+            self._problems["vectors"] = error.detail
+            _log.warning("the vector index could not follow: %s", error.detail)
+
+    async def _with_vectors(self, items: Sequence[CatalogItem]) -> list[StoredVectors]:
+        missing = [item.copy for item in items if item.vectors is None]
+        embedded = await self._embed(missing) if missing else []
+        if embedded:
+            await self._store.put_vectors(embedded)
+        return [item.vectors for item in items if item.vectors is not None] + embedded
+
+    async def _catch_up_vectors(self) -> None:
+        try:
+            if self._vectors_at is None:
+                self._vectors_at = await self._vectors.prepare(self._embedder.name, self._embedder.dimension)
+            while self._vectors_at < self._revision:
+                delta = await self._delta(self._vectors_at)
+                await self._vectors.apply(await self._with_vectors(delta.promoted), delta.removed, delta.revision)
+                self._vectors_at = delta.revision
+            self._problems.pop("vectors", None)
+        except (VectorsUnavailable, EmbedderUnavailable) as error:
+            self._problems["vectors"] = error.detail
+
+    async def _catch_up_files(self) -> None:
+        try:
+            reflected = await self._files.revision()
+            while reflected < self._revision:
+                delta = await self._delta(reflected)
+                await self._files.apply([item.copy for item in delta.promoted], delta.removed, delta.revision)
+                reflected = delta.revision
+            self._problems.pop("lessons_folder", None)
+        except StoreUnavailable as error:
+            self._problems["lessons_folder"] = error.detail
+            _log.warning("the lessons folder could not follow: %s", error.detail)
+
+
+def _text(item: CatalogItem) -> LessonText:
+    copy = item.copy
+    return LessonText(lesson_id=copy.id, bin=copy.bin, title=copy.title, body=copy.body)

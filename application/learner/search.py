@@ -1,0 +1,123 @@
+"""Search over the promoted lessons: text match and similarity, as the contract's *Matching* settles it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from enum import Enum
+
+import msgspec
+
+from application.learner.catalog import Catalog
+from application.learner.ports import LessonStore, TextIndex, VectorIndex
+from application.shared.ports import Embedder
+from domain.errors import EmbedderUnavailable, VectorsUnavailable
+from domain.learner.lesson import Bin, PromotedLesson
+from domain.learner.ranking import RERANKED, SearchHit, clamped, contenders, fused, ranked
+
+#: More of the nearest are fetched than are asked for, so that equal similarities are all seen and ordered by rule.
+_MARGIN = 40
+
+
+class SearchKind(str, Enum):
+    """`hybrid` lets the words' BM25 score reorder the most similar lessons, `vector` does not (`MG_SEARCH`)."""
+
+    HYBRID = "hybrid"
+    VECTOR = "vector"
+
+
+class Found(msgspec.Struct, frozen=True, kw_only=True):
+    """A hit with its promoted copy."""
+
+    hit: SearchHit
+    copy: PromotedLesson
+
+
+class SearchResult(msgspec.Struct, frozen=True, kw_only=True):
+    """Best first. `degraded` says why similarities are missing (the vector index or the embedder is away)."""
+
+    found: Sequence[Found]
+    degraded: str | None = None
+
+
+class SearchLessons:
+    """Finds promoted lessons. The object store decides: a hit whose promoted copy is gone is no hit.
+
+    Raises `StoreUnavailable`.
+    """
+
+    def __init__(
+        self,
+        *,
+        catalog: Catalog,
+        store: LessonStore,
+        vectors: VectorIndex,
+        texts: TextIndex,
+        embedder: Embedder,
+        kind: SearchKind = SearchKind.HYBRID,
+    ) -> None:
+        self._catalog = catalog
+        self._store = store
+        self._vectors = vectors
+        self._texts = texts
+        self._embedder = embedder
+        self._kind = kind
+
+    async def __call__(self, query: str, bin: Bin | None, limit: int) -> SearchResult:
+        """Up to `limit` hits of one bin (None: of both): text matches with score 1.0, then by similarity."""
+        await self._catalog.refresh()
+        texts = {hit.lesson_id: hit.in_title for hit in await self._texts.containing(query, bin)}
+        try:
+            cosines = await self._cosines(query, bin, limit, list(texts))
+            degraded = None
+        except (VectorsUnavailable, EmbedderUnavailable) as error:
+            cosines, degraded = {}, error.detail
+        copies = await self._store.copies(contenders(texts, cosines, limit))
+        hits = ranked(copies.values(), texts, cosines)[:limit]
+        return SearchResult(found=[Found(hit=hit, copy=copies[hit.lesson_id]) for hit in hits], degraded=degraded)
+
+    async def most_similar(self, text: str, limit: int) -> SearchResult:
+        """The `limit` most similar lessons of both bins, whatever their cosine, as the language model is offered them.
+
+        Raises `VectorsUnavailable`, `EmbedderUnavailable`.
+        """
+        await self._catalog.refresh()
+        if not len(self._catalog):
+            return SearchResult(found=())
+        query = (await self._embedder.embed([text]))[0]
+        cosines = await self._nearest(query, None, max(limit, RERANKED) if self._kind is SearchKind.HYBRID else limit)
+        order = list(cosines)
+        if self._kind is SearchKind.HYBRID:
+            order = fused(cosines, await self._texts.lexical(text, order))
+        copies = await self._store.copies(order[:limit])
+        found = [self._found(copies[one], cosines[one]) for one in order[:limit] if one in copies]
+        return SearchResult(found=found)
+
+    async def _cosines(self, query: str, bin: Bin | None, limit: int, matches: Sequence[str]) -> dict[str, float]:
+        vector = (await self._embedder.embed([query]))[0]
+        cosines = await self._nearest(vector, bin, limit + _MARGIN)
+        unknown = [lesson_id for lesson_id in matches if lesson_id not in cosines]
+        if unknown:
+            cosines.update(await self._vectors.similarities(vector, unknown))
+        return cosines
+
+    async def _nearest(self, query: bytes, bin: Bin | None, limit: int) -> dict[str, float]:
+        """The nearest promoted lessons; what an index still holds of others takes nobody's place."""
+        asked = limit
+        while True:
+            hits = await self._vectors.nearest(query, asked, bin)
+            live = {hit.lesson_id: hit.similarity for hit in hits if self._is_promoted(hit.lesson_id, bin)}
+            if len(live) >= limit or len(hits) < asked:
+                return dict(list(live.items())[:limit])
+            asked *= 2
+
+    def _is_promoted(self, lesson_id: str, bin: Bin | None) -> bool:
+        promotion = self._catalog.promotion(lesson_id)
+        return promotion is not None and bin in (None, promotion.bin)
+
+    @staticmethod
+    def _found(copy: PromotedLesson, cosine: float) -> Found:
+        similarity = clamped(cosine)
+        hit = SearchHit(
+            lesson_id=copy.id, bin=copy.bin, title=copy.title, score=similarity, text_match=False, similarity=similarity
+        )
+        return Found(hit=hit, copy=copy)
