@@ -64,6 +64,7 @@ class Catalog:
         self._embed = embed
         self._promotions: dict[str, Promotion] = {}
         self._revision = -1
+        self._seen: int | None = None
         self._vectors_at: int | None = None
         self._lock = anyio.Lock()
         self._problems: dict[str, str] = {}
@@ -87,11 +88,14 @@ class Catalog:
 
     async def refresh(self, *, force: bool = False) -> int:
         """Brings everything up to date where something has stirred; the revision. Raises `StoreUnavailable`."""
-        if not force and self._revision >= 0 and not self._watch.stirred():
+        if not force and self._seen == self._watch.look():
             return self._revision
         async with self._lock:
-            if self._revision < 0 or await self._store.revision() != self._revision:
-                await self._follow()
+            look = self._watch.look()
+            if force or self._seen != look:
+                if self._revision < 0 or await self._store.revision() != self._revision:
+                    await self._follow()
+                self._seen = look
         return self._revision
 
     async def reconcile(self) -> None:

@@ -152,11 +152,14 @@ class LessonStore(Protocol):
 
 
 class CatalogWatch(Protocol):
-    """The cheap check of whether another process may have moved the catalog revision."""
+    """The cheap check of whether somebody may have moved the catalog revision."""
 
     @abstractmethod
-    def stirred(self) -> bool:
-        """True when the revision should be read anew. Called on every invoke: microseconds, no waiting."""
+    def look(self) -> int:
+        """A number that differs from the last one where the revision should be read anew.
+
+        Called on every invoke: microseconds, no waiting.
+        """
 
 
 class VectorHit(msgspec.Struct, frozen=True, kw_only=True):
