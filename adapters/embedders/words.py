@@ -1,0 +1,81 @@
+"""Words of a text in any script, as the hashing embedder and the lexical index both see them.
+
+A word is a maximal run of letters, marks and digits. Identifiers are split as well (`CrashLoopBackOff`,
+`node_memory`, `a/b-c`), and scripts that are written without spaces fall apart into single characters, whose
+order the callers' bigrams keep. English words are stemmed (Snowball); every other word stays as it is.
+"""
+
+from __future__ import annotations
+
+import re
+import threading
+import unicodedata
+from functools import lru_cache
+
+import Stemmer
+
+_MARKS = "".join(chr(code) for code in range(0x300, 0x10000) if unicodedata.category(chr(code))[0] == "M")
+_UNSPACED = (
+    "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u3007\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff"
+    "\uf900-\ufaff\U00020000-\U0003ffff"
+)
+_PICTURES = "\u2190-\u2bff\U0001f000-\U0001faff"
+
+_RUN = re.compile(rf"[{_PICTURES}]|[\w{re.escape(_MARKS)}]+")
+_PIECE = re.compile(rf"[{_UNSPACED}][{re.escape(_MARKS)}]*|[^{_UNSPACED}_]+")
+_HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+_ENGLISH = re.compile(r"[a-z]+")
+
+_FUNCTION_WORDS = """
+    a about above after again against all am an and any are as at be because been before being below between
+    both but by can cannot could did do does doing don down during each few for from further had has have
+    having he her here hers herself him himself his how i if in into is isn it its itself just may me might
+    more most must my myself no nor not now of off on once only or other our ours ourselves out over own per
+    same shall she should so some such than that the their theirs them themselves then there these they this
+    those through to too under until up upon us very was we were what when where which while who whom why will
+    with within without would you your yours yourself yourselves s t re ve ll d m
+"""
+"""English words that carry grammar rather than a subject."""
+
+_thread = threading.local()
+
+
+def words(text: str) -> list[str]:
+    """The stemmed words of `text`, in order; an identifier gives its parts and then, joined, itself."""
+    found: list[str] = []
+    for run in _RUN.findall(unicodedata.normalize("NFKC", text)):
+        if run.isascii() and run.islower() and run.isalpha():
+            found.append(stem(run))
+        else:
+            found.extend(_split(run))
+    return found
+
+
+def content_words(text: str) -> list[str]:
+    """`words` without English function words; with them where there is nothing else."""
+    every = words(text)
+    return [word for word in every if word not in _STEMMED_FUNCTION_WORDS] or every
+
+
+@lru_cache(maxsize=16_384)
+def stem(word: str) -> str:
+    """The English stem of a case-folded word; a word of another script comes back unchanged."""
+    if not _ENGLISH.fullmatch(word):
+        return word
+    if not hasattr(_thread, "stemmer"):
+        _thread.stemmer = Stemmer.Stemmer("english", 0)
+    stemmed: str = _thread.stemmer.stemWord(word)
+    return stemmed
+
+
+def _split(run: str) -> list[str]:
+    found: list[str] = []
+    for piece in _PIECE.findall(run):
+        parts = [part.casefold() for part in _HUMP.split(piece)]
+        found.extend(stem(part) for part in parts)
+        if len(parts) > 1:
+            found.append("".join(parts))
+    return found
+
+
+_STEMMED_FUNCTION_WORDS = frozenset(stem(word) for word in _FUNCTION_WORDS.split())

@@ -1,0 +1,99 @@
+"""The text index inside the process: bit signatures for substrings, BM25 statistics for words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Final, NamedTuple
+
+from adapters.embedders.words import content_words
+from adapters.lessons.bm25 import Bm25
+from adapters.lessons.gram_block import GramBlock, asked_of
+from adapters.one_at_a_time import OneAtATime
+from application.learner.ports import LessonText, TextHit, TextIndex
+from domain.learner.lesson import Bin
+from domain.learner.ranking import normalised
+
+_APPLIED_AT_ONCE: Final = 64
+"""Lessons; queries get their turn in between."""
+
+
+class _Text(NamedTuple):
+    lesson_id: str
+    bin: Bin
+    title: str
+    body: str
+
+
+class MemoryTextIndex(TextIndex):
+    """Private to the process and empty at its start. Exact: what the signatures let through is compared.
+
+    An empty query is contained in nothing.
+    """
+
+    def __init__(self) -> None:
+        self._turns = OneAtATime()
+        self._words = Bm25()
+        self._blocks: list[GramBlock] = []
+        self._texts: list[_Text | None] = []
+        self._places: dict[str, int] = {}
+        self._free: list[int] = []
+
+    async def apply(self, put: Sequence[LessonText], remove: Sequence[str]) -> None:
+        for start in range(0, max(len(put), len(remove)), _APPLIED_AT_ONCE):
+            part = slice(start, start + _APPLIED_AT_ONCE)
+            await self._apply_part(put[part], remove[part])
+
+    async def containing(self, query: str, bin: Bin | None = None) -> Sequence[TextHit]:
+        wanted = normalised(query)
+        if not wanted:
+            return []
+        return await self._turns.in_thread(lambda: list(self._hits(wanted, bin)))
+
+    async def lexical(self, query: str, lesson_ids: Sequence[str]) -> dict[str, float]:
+        return await self._turns.at_once(lambda: self._words.scores(content_words(query), lesson_ids))
+
+    async def _apply_part(self, put: Sequence[LessonText], remove: Sequence[str]) -> None:
+        def applied() -> None:
+            for lesson_id in remove:
+                self._forget(lesson_id)
+            for text in put:
+                self._forget(text.lesson_id)
+                self._keep(text)
+
+        await self._turns.in_thread(applied)
+
+    def _hits(self, wanted: str, bin: Bin | None) -> Iterator[TextHit]:
+        asked = asked_of(wanted)
+        for number, block in enumerate(self._blocks):
+            for column in block.may_contain(asked):
+                text = self._texts[number * GramBlock.LESSONS + column]
+                if text is None or (bin is not None and text.bin is not bin):
+                    continue
+                if wanted in text.title:
+                    yield TextHit(lesson_id=text.lesson_id, in_title=True)
+                elif wanted in text.body:
+                    yield TextHit(lesson_id=text.lesson_id, in_title=False)
+
+    def _keep(self, lesson: LessonText) -> None:
+        text = _Text(lesson.lesson_id, lesson.bin, normalised(lesson.title), normalised(lesson.body))
+        if not self._free:
+            self._texts.append(None)
+            self._free.append(len(self._texts) - 1)
+        place = self._free.pop()
+        number, column = divmod(place, GramBlock.LESSONS)
+        if number == len(self._blocks):
+            self._blocks.append(GramBlock())
+        self._blocks[number].add(column, f"{text.title}\n{text.body}")
+        self._texts[place] = text
+        self._places[lesson.lesson_id] = place
+        self._words.put(lesson.lesson_id, content_words(f"{lesson.title}\n{lesson.body}"))
+
+    def _forget(self, lesson_id: str) -> None:
+        self._words.remove(lesson_id)
+        place = self._places.pop(lesson_id, None)
+        if place is None:
+            return
+        number, column = divmod(place, GramBlock.LESSONS)
+        self._blocks[number].clear(column)
+        self._texts[place] = None
+        self._free.append(place)

@@ -1,0 +1,71 @@
+"""A fixed stretch of memory that holds the vectors of some lessons, one lesson's after the other."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+Vectors = NDArray[np.float32]
+"""float32[n, dimension], each row of length 1 (or all zeros)."""
+
+Cosines = NDArray[np.float32]
+
+GONE: Final = -1
+
+
+class VectorBlock:
+    """Up to `capacity` vectors. A lesson has a slot: its number within the block, never used twice.
+
+    What is removed keeps its rows until the block is compacted.
+    """
+
+    def __init__(self, capacity: int, dimension: int) -> None:
+        self._rows: Vectors = np.empty((capacity, dimension), np.float32)
+        self._starts = np.zeros(capacity + 1, np.intp)
+        self._groups = np.full(capacity, GONE, np.int8)
+        self._used = 0
+        self.lesson_ids: list[str] = []
+        self.gone_rows = 0
+
+    def fits(self, count: int) -> bool:
+        return self._used + count <= len(self._rows)
+
+    def add(self, lesson_id: str, group: int, vectors: Vectors) -> int:
+        """The slot of the new lesson; `group` (0 or more) is what searches can be restricted to."""
+        slot = len(self.lesson_ids)
+        end = self._used + len(vectors)
+        self._rows[self._used : end] = vectors
+        self._starts[slot + 1] = self._used = end
+        self._groups[slot] = group
+        self.lesson_ids.append(lesson_id)
+        return slot
+
+    def remove(self, slot: int) -> None:
+        self._groups[slot] = GONE
+        self.gone_rows += len(self.vectors(slot))
+
+    def group(self, slot: int) -> int:
+        return int(self._groups[slot])
+
+    def vectors(self, slot: int) -> Vectors:
+        return self._rows[self._starts[slot] : self._starts[slot + 1]]
+
+    def best(self, query: Vectors, group: int | None) -> Cosines:
+        """Each slot's best cosine with `query`, -inf where the lesson is gone or in another group."""
+        slots = len(self.lesson_ids)
+        if not slots:
+            return np.empty(0, np.float32)
+        best = np.maximum.reduceat(self._rows[: self._used] @ query, self._starts[:slots])
+        groups = self._groups[:slots]
+        best[groups == GONE if group is None else groups != group] = -np.inf
+        return best
+
+    def present(self) -> list[int]:
+        """The slots of the lessons that are still there."""
+        return [int(slot) for slot in np.flatnonzero(self._groups[: len(self.lesson_ids)] != GONE)]
+
+    @property
+    def is_mostly_gone(self) -> bool:
+        return self.gone_rows * 2 > self._used
