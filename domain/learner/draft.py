@@ -1,0 +1,55 @@
+"""What every lesson's content must be, whichever way it comes in: the rules for a draft read from a file."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator
+
+from domain.errors import FieldError
+from domain.learner.lesson import LessonDraft
+
+LONGEST_TITLE = 500
+DEEPEST = 32
+"""Levels of nesting that any input of the service may have."""
+
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
+_UNSTORABLE = re.compile(r"[\x00\ud800-\udfff]")
+
+
+def is_title(text: str) -> bool:
+    """1 to 500 characters, none of them a control character or half of a surrogate pair."""
+    return 0 < len(text) <= LONGEST_TITLE and not _CONTROL.search(text) and not _UNSTORABLE.search(text)
+
+
+def problems(draft: LessonDraft) -> list[FieldError]:
+    """Everything that keeps the draft from being a lesson; empty when it may be injected."""
+    found = []
+    if not is_title(draft.title):
+        found.append(FieldError("title", f"must be 1 to {LONGEST_TITLE} characters without control characters"))
+    texts = {"body": draft.body, "source": draft.source, **{f"tags[{n}]": tag for n, tag in enumerate(draft.tags)}}
+    for path, text in texts.items():
+        if _UNSTORABLE.search(text):
+            found.append(FieldError(path, "must not hold a NUL character or half of a surrogate pair"))
+    about_payload = dict.fromkeys(_payload_problems(draft.dsl_payload))
+    found.extend(FieldError("dsl_payload", message) for message in about_payload)
+    return found
+
+
+def _payload_problems(payload: object) -> Iterator[str]:
+    level = [payload]
+    for _ in range(DEEPEST + 1):
+        for value in level:
+            if isinstance(value, str) and _UNSTORABLE.search(value):
+                yield "must not hold a NUL character or half of a surrogate pair"
+            if isinstance(value, float) and not math.isfinite(value):
+                yield "must not hold a number beyond a double"
+        level = [inner for value in level for inner in _inner(value)]
+    if level:
+        yield f"must not be nested deeper than {DEEPEST} levels"
+
+
+def _inner(value: object) -> list[object]:
+    if isinstance(value, dict):
+        return [*value, *value.values()]
+    return value if isinstance(value, list) else []
