@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import Final, NamedTuple
 
 from adapters.embedders.words import content_words
@@ -39,9 +40,10 @@ class MemoryTextIndex(TextIndex):
         self._free: list[int] = []
 
     async def apply(self, put: Sequence[LessonText], remove: Sequence[str]) -> None:
-        for start in range(0, max(len(put), len(remove)), _APPLIED_AT_ONCE):
-            part = slice(start, start + _APPLIED_AT_ONCE)
-            await self._apply_part(put[part], remove[part])
+        for start in range(0, len(remove), _APPLIED_AT_ONCE):
+            await self._turns.in_thread(partial(self._forget_all, remove[start : start + _APPLIED_AT_ONCE]))
+        for start in range(0, len(put), _APPLIED_AT_ONCE):
+            await self._turns.in_thread(partial(self._keep_all, put[start : start + _APPLIED_AT_ONCE]))
 
     async def containing(self, query: str, bin: Bin | None = None) -> Sequence[TextHit]:
         wanted = normalised(query)
@@ -51,16 +53,6 @@ class MemoryTextIndex(TextIndex):
 
     async def lexical(self, query: str, lesson_ids: Sequence[str]) -> dict[str, float]:
         return await self._turns.at_once(lambda: self._words.scores(content_words(query), lesson_ids))
-
-    async def _apply_part(self, put: Sequence[LessonText], remove: Sequence[str]) -> None:
-        def applied() -> None:
-            for lesson_id in remove:
-                self._forget(lesson_id)
-            for text in put:
-                self._forget(text.lesson_id)
-                self._keep(text)
-
-        await self._turns.in_thread(applied)
 
     def _hits(self, wanted: str, bin: Bin | None) -> Iterator[TextHit]:
         asked = asked_of(wanted)
@@ -73,6 +65,15 @@ class MemoryTextIndex(TextIndex):
                     yield TextHit(lesson_id=text.lesson_id, in_title=True)
                 elif wanted in text.body:
                     yield TextHit(lesson_id=text.lesson_id, in_title=False)
+
+    def _forget_all(self, lesson_ids: Sequence[str]) -> None:
+        for lesson_id in lesson_ids:
+            self._forget(lesson_id)
+
+    def _keep_all(self, lessons: Sequence[LessonText]) -> None:
+        for lesson in lessons:
+            self._forget(lesson.lesson_id)
+            self._keep(lesson)
 
     def _keep(self, lesson: LessonText) -> None:
         text = _Text(lesson.lesson_id, lesson.bin, normalised(lesson.title), normalised(lesson.body))

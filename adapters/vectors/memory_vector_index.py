@@ -60,19 +60,25 @@ class MemoryVectorIndex(VectorIndex):
         """Raises `EmbedderMismatch`, with nothing applied, for vectors of another embedder or dimension."""
         for stored in put:
             self._check(stored.embedder, stored.dimension)
-        for start in range(0, max(len(put), len(remove)), _APPLIED_AT_ONCE):
-            part = slice(start, start + _APPLIED_AT_ONCE)
-            await self._apply_part(put[part], remove[part])
+        for start in range(0, len(remove), _APPLIED_AT_ONCE):
+            await self._removed(remove[start : start + _APPLIED_AT_ONCE])
+        for start in range(0, len(put), _APPLIED_AT_ONCE):
+            await self._put(put[start : start + _APPLIED_AT_ONCE])
         self._revision = revision
 
-    async def _apply_part(self, put: Sequence[StoredVectors], remove: Sequence[str]) -> None:
-        def applied() -> None:
-            for lesson_id in remove:
+    async def _removed(self, lesson_ids: Sequence[str]) -> None:
+        def call() -> None:
+            for lesson_id in lesson_ids:
                 self._vectors.remove(lesson_id)
-            for stored in put:
+
+        await self._worked(len(lesson_ids), call)
+
+    async def _put(self, lessons: Sequence[StoredVectors]) -> None:
+        def call() -> None:
+            for stored in lessons:
                 self._vectors.put(stored.lesson_id, _GROUPS[stored.bin], _matrix(stored.data, stored.dimension))
 
-        await self._worked(sum(stored.count for stored in put) + len(remove), applied)
+        await self._worked(sum(stored.count for stored in lessons), call)
 
     async def _worked(self, rows: int, call: Callable[[], Result]) -> Result:
         if rows * self._dimension <= _SHORT_WORK:

@@ -1,0 +1,142 @@
+"""What every embedder keeps to: the port's contract over the fake and the real adapters.
+
+Another adapter joins by a line in `EMBEDDERS`.
+"""
+
+from __future__ import annotations
+
+import math
+import struct
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from typing import NamedTuple
+
+import anyio
+import anyio.lowlevel
+import pytest
+
+from adapters.embedders.hashing_embedder import HashingEmbedder
+from application.shared.ports import Embedder
+from tests.fakes.fake_embedder import FakeEmbedder
+
+
+class Case(NamedTuple):
+    """An embedder under test, and what it promises beyond the port."""
+
+    open: Callable[[pytest.FixtureRequest], AbstractAsyncContextManager[Embedder]]
+    works_off_the_loop: bool = True
+
+
+@asynccontextmanager
+async def _fake(_: pytest.FixtureRequest) -> AsyncIterator[Embedder]:
+    yield FakeEmbedder()
+
+
+@asynccontextmanager
+async def _hashing(_: pytest.FixtureRequest) -> AsyncIterator[Embedder]:
+    yield HashingEmbedder()
+
+
+EMBEDDERS = {"fake": Case(_fake, works_off_the_loop=False), "hashing": Case(_hashing)}
+
+ODD_TEXTS = [
+    "",
+    " \n\t",
+    "\0",
+    "!?…",
+    "a",
+    "the of and",
+    "ÄÖÜ ß ﬁ Ｆｕｌｌ",
+    "重试上传失败的文件",
+    "повторить загрузку",
+    "أعد المحاولة",
+    "फिर से कोशिश करें",
+    "🚀🔥",
+    "CamelCase_and-snake/path.py:12",
+    "x" * 5_000,
+    "word " * 5_000,
+]
+
+
+@pytest.fixture(params=EMBEDDERS)
+async def embedder(request: pytest.FixtureRequest) -> AsyncIterator[Embedder]:
+    async with EMBEDDERS[request.param].open(request) as opened:
+        yield opened
+
+
+def numbers(embedder: Embedder, vector: bytes) -> tuple[float, ...]:
+    return struct.unpack(f"<{embedder.dimension}f", vector)
+
+
+def cosine(embedder: Embedder, left: bytes, right: bytes) -> float:
+    return sum(one * other for one, other in zip(numbers(embedder, left), numbers(embedder, right), strict=True))
+
+
+async def test_it_says_what_it_is(embedder: Embedder) -> None:
+    assert embedder.name
+    assert embedder.dimension > 0
+    assert 0.0 <= embedder.relevance_floor < 1.0
+
+
+async def test_no_texts_give_no_vectors(embedder: Embedder) -> None:
+    assert list(await embedder.embed([])) == []
+
+
+@pytest.mark.parametrize("text", ODD_TEXTS)
+async def test_a_vector_is_of_length_one_or_zero(embedder: Embedder, text: str) -> None:
+    (vector,) = await embedder.embed([text])
+    values = numbers(embedder, vector)
+    assert all(map(math.isfinite, values))
+    length = math.sqrt(sum(value * value for value in values))
+    assert length == pytest.approx(1.0, abs=1e-4) or length == 0.0
+
+
+async def test_vectors_come_in_the_order_of_the_texts(embedder: Embedder) -> None:
+    texts = [f"retry upload number {number} of the report" for number in range(50)]
+    together = await embedder.embed(texts)
+    for text, vector in zip(texts, together, strict=True):
+        (alone,) = await embedder.embed([text])
+        assert cosine(embedder, alone, vector) == pytest.approx(1.0, abs=1e-4)
+
+
+async def test_the_same_text_gives_the_same_bytes(embedder: Embedder) -> None:
+    text = "Retry uploads with exponential backoff. 重试 🚀"
+    assert list(await embedder.embed([text])) == list(await embedder.embed([text]))
+
+
+async def test_what_is_about_the_same_is_more_similar(embedder: Embedder) -> None:
+    query, near, far = await embedder.embed(
+        ["the upload failed, retry the upload", "retry an upload that failed", "bake bread with sourdough at home"]
+    )
+    assert cosine(embedder, query, near) > cosine(embedder, query, far)
+
+
+async def test_callers_side_by_side_get_their_own(embedder: Embedder) -> None:
+    texts = [f"lesson {number} " + "about uploads and retries " * (number % 7) for number in range(24)]
+    expected = [list(await embedder.embed([text])) for text in texts]
+    answers: dict[int, list[bytes]] = {}
+
+    async def ask(number: int) -> None:
+        answers[number] = list(await embedder.embed([texts[number]]))
+
+    async with anyio.create_task_group() as tasks:
+        for number in range(len(texts)):
+            tasks.start_soon(ask, number)
+    assert [answers[number] for number in range(len(texts))] == expected
+
+
+@pytest.mark.parametrize("case", [name for name, case in EMBEDDERS.items() if case.works_off_the_loop])
+async def test_a_long_batch_leaves_the_event_loop_free(request: pytest.FixtureRequest, case: str) -> None:
+    ticks = 0
+
+    async def tick() -> None:
+        nonlocal ticks
+        while True:
+            await anyio.lowlevel.checkpoint()
+            ticks += 1
+
+    async with EMBEDDERS[case].open(request) as embedder, anyio.create_task_group() as tasks:
+        tasks.start_soon(tick)
+        await embedder.embed(["Retry uploads with exponential backoff. " * 50] * 40)
+        tasks.cancel_scope.cancel()
+    assert ticks > 1
