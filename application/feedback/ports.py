@@ -92,7 +92,11 @@ class FeedbackStore(Protocol):
 
     @abstractmethod
     async def prune(self, before: datetime, limit: int) -> int:
-        """Deletes up to `limit` entries and idempotency records older than `before`; how many. Counters stay."""
+        """Deletes up to `limit` entries last updated before `before`; how many. Counters stay."""
+
+    @abstractmethod
+    async def forget_requests(self, before: datetime) -> None:
+        """Deletes the idempotency records written before `before`."""
 
 
 class Miss(msgspec.Struct, frozen=True, kw_only=True):

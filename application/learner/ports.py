@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
+from datetime import datetime
 from typing import Protocol
 
 import msgspec
@@ -111,6 +112,10 @@ class LessonStore(Protocol):
     @abstractmethod
     async def answered(self, request: IdempotencyRecord) -> bytes | None:
         """The answer kept under this scope and key, if it is younger than 24 h. Raises `KeyReused`."""
+
+    @abstractmethod
+    async def forget_requests(self, before: datetime) -> None:
+        """Deletes the idempotency records written before `before`."""
 
     @abstractmethod
     async def change(self, change: LessonChange) -> bool:

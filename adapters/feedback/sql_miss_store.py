@@ -1,0 +1,29 @@
+"""Misses on SQLAlchemy."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+from sqlalchemy import select
+
+from adapters.sql.database import Database
+from adapters.sql.dialects import upsert
+from adapters.sql.tables import misses as table
+from application.feedback.ports import Miss, MissStore
+
+
+class SqlMissStore(MissStore):
+    def __init__(self, *, database: Database) -> None:
+        self._database = database
+
+    async def add(self, misses: Sequence[Miss]) -> None:
+        if not misses:
+            return
+        rows = [msgspec.structs.asdict(one) for one in sorted(misses, key=lambda one: one.problem_type)]
+        await self._database.write(lambda db: upsert(db, table, ("problem_type",), rows, added=("count",)))
+
+    async def most_frequent(self, limit: int) -> Sequence[Miss]:
+        statement = select(table).order_by(table.c.count.desc(), table.c.problem_type).limit(limit)
+        rows = await self._database.read(lambda connection: connection.execute(statement).mappings().all())
+        return [Miss(problem_type=row["problem_type"], count=row["count"], last_at=row["last_at"]) for row in rows]

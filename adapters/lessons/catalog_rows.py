@@ -1,0 +1,84 @@
+"""Promoted copies and the catalog revision as rows; every function works inside the caller's transaction.
+
+Each change of a promoted copy takes the next revision and is kept under it: the copy's row with its revision, or a
+removal's. The revision row is locked from there to the commit, so that revisions become visible in their order.
+"""
+
+from __future__ import annotations
+
+from sqlalchemy import Connection, delete, insert, select, union_all, update
+from sqlalchemy.sql import literal
+
+from adapters.lessons.rows import copy_of, copy_row, vectors_of, vectors_row
+from adapters.sql.dialects import upsert
+from adapters.sql.tables import catalog_removals, catalog_state, lesson_vectors, promoted_lessons
+from application.learner.ports import CatalogDelta, CatalogItem, StoredVectors
+from domain.learner.lesson import PromotedLesson
+
+
+def current_revision(connection: Connection) -> int:
+    revision: int = connection.execute(select(catalog_state.c.revision)).scalar_one()
+    return revision
+
+
+def _next_revision(connection: Connection) -> int:
+    connection.execute(update(catalog_state).values(revision=catalog_state.c.revision + 1))
+    return current_revision(connection)
+
+
+def promote(connection: Connection, copy: PromotedLesson, vectors: StoredVectors | None) -> None:
+    """Puts the copy in place of the lesson's earlier one, with its embeddings where they are known."""
+    revision = _next_revision(connection)
+    _forget(connection, copy.id)
+    connection.execute(insert(promoted_lessons), [copy_row(copy, revision)])
+    if vectors is not None:
+        connection.execute(insert(lesson_vectors), [vectors_row(vectors)])
+    connection.execute(delete(catalog_removals).where(catalog_removals.c.lesson_id == copy.id))
+
+
+def demote(connection: Connection, lesson_id: str) -> None:
+    """Deletes the lesson's copy and its embeddings, if it has any."""
+    there = select(promoted_lessons.c.lesson_id).where(promoted_lessons.c.lesson_id == lesson_id)
+    if connection.execute(there).first() is None:
+        return
+    revision = _next_revision(connection)
+    _forget(connection, lesson_id)
+    upsert(connection, catalog_removals, ("lesson_id",), [{"lesson_id": lesson_id, "revision": revision}])
+
+
+def changes_since(connection: Connection, revision: int, embedder: str, limit: int) -> CatalogDelta:
+    """Up to `limit` changes after `revision`, oldest first, with the copies' vectors of this embedder."""
+    newest = current_revision(connection)
+    changed = union_all(
+        select(promoted_lessons.c.revision, promoted_lessons.c.lesson_id, literal(True).label("is_promoted")).where(
+            promoted_lessons.c.revision > revision
+        ),
+        select(catalog_removals.c.revision, catalog_removals.c.lesson_id, literal(False)).where(
+            catalog_removals.c.revision > revision
+        ),
+    ).subquery()
+    rows = connection.execute(select(changed).order_by(changed.c.revision).limit(limit + 1)).all()
+    complete, rows = len(rows) <= limit, rows[:limit]
+    promoted = [row.lesson_id for row in rows if row.is_promoted]
+    return CatalogDelta(
+        revision=max(newest, revision) if complete else rows[-1].revision,
+        promoted=_items(connection, promoted, embedder),
+        removed=[row.lesson_id for row in rows if not row.is_promoted],
+        complete=complete,
+    )
+
+
+def _items(connection: Connection, lesson_ids: list[str], embedder: str) -> list[CatalogItem]:
+    if not lesson_ids:
+        return []
+    copies = connection.execute(select(promoted_lessons).where(promoted_lessons.c.lesson_id.in_(lesson_ids))).mappings()
+    stored = connection.execute(
+        select(lesson_vectors).where(lesson_vectors.c.lesson_id.in_(lesson_ids), lesson_vectors.c.embedder == embedder)
+    ).mappings()
+    vectors = {row["lesson_id"]: vectors_of(row) for row in stored}
+    return [CatalogItem(copy=copy_of(row), vectors=vectors.get(row["lesson_id"])) for row in copies]
+
+
+def _forget(connection: Connection, lesson_id: str) -> None:
+    connection.execute(delete(promoted_lessons).where(promoted_lessons.c.lesson_id == lesson_id))
+    connection.execute(delete(lesson_vectors).where(lesson_vectors.c.lesson_id == lesson_id))

@@ -1,0 +1,58 @@
+"""Lessons, promoted copies, log entries and vectors as rows, and back."""
+
+from __future__ import annotations
+
+import msgspec
+from sqlalchemy import RowMapping
+
+from application.learner.ports import StoredVectors
+from domain.learner.lesson import Lesson, PromotedLesson
+from domain.learner.log import LogEntry
+from domain.learner.ranking import normalised
+
+_Row = dict[str, object]
+
+
+def lesson_row(lesson: Lesson) -> _Row:
+    row = msgspec.structs.asdict(lesson)
+    row["bin"] = lesson.bin.value
+    row["status"] = lesson.status.value
+    row["folded"] = normalised(f"{lesson.title}\n{lesson.body}")
+    return row
+
+
+def lesson_of(row: RowMapping) -> Lesson:
+    return msgspec.convert({name: row[name] for name in Lesson.__struct_fields__}, Lesson)
+
+
+def copy_row(copy: PromotedLesson, revision: int) -> _Row:
+    row = msgspec.structs.asdict(copy)
+    row["lesson_id"] = row.pop("id")
+    row["bin"] = copy.bin.value
+    row["revision"] = revision
+    return row
+
+
+def copy_of(row: RowMapping) -> PromotedLesson:
+    fields = {name: row[name] for name in PromotedLesson.__struct_fields__ if name != "id"}
+    return msgspec.convert({"id": row["lesson_id"], **fields}, PromotedLesson)
+
+
+def log_row(entry: LogEntry) -> _Row:
+    row = msgspec.structs.asdict(entry)
+    row["event"] = entry.event.value
+    return row
+
+
+def log_of(row: RowMapping) -> LogEntry:
+    return msgspec.convert({name: row[name] for name in LogEntry.__struct_fields__}, LogEntry)
+
+
+def vectors_row(vectors: StoredVectors) -> _Row:
+    row = msgspec.structs.asdict(vectors)
+    row["bin"] = vectors.bin.value
+    return row
+
+
+def vectors_of(row: RowMapping) -> StoredVectors:
+    return msgspec.convert({name: row[name] for name in StoredVectors.__struct_fields__}, StoredVectors)

@@ -1,0 +1,214 @@
+"""The object store on SQLAlchemy: lessons, logs, promoted copies, embeddings and the catalog revision."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+
+import msgspec
+from sqlalchemy import Connection, delete, func, insert, select, update
+from sqlalchemy.exc import IntegrityError
+
+from adapters.lessons.catalog_rows import changes_since, current_revision, demote, promote
+from adapters.lessons.rows import copy_of, lesson_of, lesson_row, log_of, log_row, vectors_row
+from adapters.sql.cursors import decode_cursor, encode_cursor
+from adapters.sql.database import Database
+from adapters.sql.dialects import upsert
+from adapters.sql.requests import Requests
+from adapters.sql.tables import (
+    applied_escalations,
+    lesson_log,
+    lesson_requests,
+    lesson_vectors,
+    lessons,
+    promoted_lessons,
+)
+from application.learner.ports import (
+    CatalogDelta,
+    LessonChange,
+    LessonFilter,
+    LessonPage,
+    LessonStore,
+    StoredVectors,
+)
+from application.shared.ports import IdempotencyRecord
+from domain.errors import KeyReused, RequestInProgress, UnknownLesson
+from domain.learner.lesson import Lesson, PromotedLesson, Status
+from domain.learner.log import Event, Flag, LogEntry, QueuedLesson
+from domain.learner.ranking import normalised
+
+_REQUESTS = Requests(lesson_requests)
+
+
+class SqlLessonStore(LessonStore):
+    def __init__(self, *, database: Database) -> None:
+        self._database = database
+
+    async def get(self, lesson_id: str) -> Lesson:
+        return await self._database.read(lambda connection: _get(connection, lesson_id))
+
+    async def page(self, where: LessonFilter, limit: int, cursor: str | None) -> LessonPage:
+        statement = select(lessons).order_by(lessons.c.id.desc()).limit(limit + 1)
+        if where.status is not None:
+            statement = statement.where(lessons.c.status == where.status.value)
+        if where.bin is not None:
+            statement = statement.where(lessons.c.bin == where.bin.value)
+        if where.tag is not None:
+            encoded = msgspec.json.encode(where.tag).decode()
+            statement = statement.where(lessons.c.tags.contains(encoded, autoescape=True))
+        if where.text is not None:
+            statement = statement.where(lessons.c.folded.contains(normalised(where.text), autoescape=True))
+        if cursor is not None:
+            statement = statement.where(lessons.c.id < decode_cursor(cursor))
+        rows = await self._database.read(lambda connection: connection.execute(statement).mappings().all())
+        more = len(rows) > limit
+        return LessonPage(
+            lessons=[lesson_of(row) for row in rows[:limit]],
+            next_cursor=encode_cursor(rows[limit - 1]["id"]) if more else None,
+        )
+
+    async def log(self, lesson_id: str) -> Sequence[LogEntry]:
+        statement = select(lesson_log).where(lesson_log.c.lesson_id == lesson_id).order_by(lesson_log.c.seq)
+
+        def work(connection: Connection) -> list[LogEntry]:
+            _get(connection, lesson_id)
+            return [log_of(row) for row in connection.execute(statement).mappings()]
+
+        return await self._database.read(work)
+
+    async def queue(self) -> Sequence[tuple[Lesson, QueuedLesson]]:
+        return await self._database.read(_queue)
+
+    async def add(self, changes: Sequence[LessonChange], request: IdempotencyRecord | None = None) -> bytes | None:
+        def work(connection: Connection) -> bytes | None:
+            earlier = _answer(connection, request)
+            if earlier is None:
+                connection.execute(insert(lessons), [lesson_row(one.lesson) for one in changes])
+                connection.execute(insert(lesson_log), [log_row(entry) for one in changes for entry in one.log])
+                _REQUESTS.store(connection, [request] if request else [])
+            return earlier
+
+        try:
+            return await self._database.write(work)
+        except IntegrityError as error:
+            if request is None:
+                raise
+            earlier = await self.answered(request)
+            if earlier is None:
+                raise RequestInProgress("the same request is being worked on: try again with the same key") from error
+            return earlier
+
+    async def answered(self, request: IdempotencyRecord) -> bytes | None:
+        return await self._database.read(lambda connection: _answer(connection, request))
+
+    async def forget_requests(self, before: datetime) -> None:
+        await self._database.write(lambda connection: _REQUESTS.forget_older(connection, before))
+
+    async def change(self, change: LessonChange) -> bool:
+        return await self._database.write(lambda connection: _change(connection, change))
+
+    async def escalation_applied(self, escalation_id: str) -> bool:
+        statement = select(applied_escalations.c.lesson_id).where(applied_escalations.c.escalation_id == escalation_id)
+        return await self._database.read(lambda connection: connection.execute(statement).first() is not None)
+
+    async def erase(self, lesson_id: str, entry: LogEntry) -> None:
+        def work(connection: Connection) -> None:
+            _get(connection, lesson_id, lock=True)
+            connection.execute(delete(lessons).where(lessons.c.id == lesson_id))
+            demote(connection, lesson_id)
+            connection.execute(update(lesson_log).where(lesson_log.c.lesson_id == lesson_id).values(detail={}))
+            connection.execute(insert(lesson_log), [log_row(entry)])
+            _REQUESTS.forget_mentions(connection, lesson_id)
+
+        await self._database.write(work)
+
+    async def copies(self, lesson_ids: Sequence[str]) -> dict[str, PromotedLesson]:
+        if not lesson_ids:
+            return {}
+        statement = select(promoted_lessons).where(promoted_lessons.c.lesson_id.in_(lesson_ids))
+        rows = await self._database.read(lambda connection: connection.execute(statement).mappings().all())
+        return {row["lesson_id"]: copy_of(row) for row in rows}
+
+    async def revision(self) -> int:
+        return await self._database.read(current_revision)
+
+    async def changes_since(self, revision: int, embedder: str, limit: int) -> CatalogDelta:
+        return await self._database.read(lambda connection: changes_since(connection, revision, embedder, limit))
+
+    async def put_vectors(self, vectors: Sequence[StoredVectors]) -> None:
+        if not vectors:
+            return
+        rows = [vectors_row(one) for one in sorted(vectors, key=lambda one: one.lesson_id)]
+        await self._database.write(lambda db: upsert(db, lesson_vectors, ("lesson_id", "embedder"), rows))
+
+    async def embedders(self) -> Sequence[tuple[str, int]]:
+        statement = select(lesson_vectors.c.embedder, func.max(lesson_vectors.c.dimension)).group_by(
+            lesson_vectors.c.embedder
+        )
+        rows = await self._database.read(lambda connection: connection.execute(statement).all())
+        return [(name, dimension) for name, dimension in rows]
+
+
+def _get(connection: Connection, lesson_id: str, *, lock: bool = False) -> Lesson:
+    statement = select(lessons).where(lessons.c.id == lesson_id)
+    row = connection.execute(statement.with_for_update() if lock else statement).mappings().first()
+    if row is None:
+        raise UnknownLesson(f"there is no lesson {lesson_id!r}")
+    return lesson_of(row)
+
+
+def _answer(connection: Connection, request: IdempotencyRecord | None) -> bytes | None:
+    answers = _REQUESTS.answers(connection, [request] if request else [])
+    for answer in answers:
+        if isinstance(answer, KeyReused):
+            raise answer
+        return answer
+    return None
+
+
+def _change(connection: Connection, change: LessonChange) -> bool:
+    lesson = change.lesson
+    if _get(connection, lesson.id, lock=True) != change.expected:
+        return False
+    row = lesson_row(lesson)
+    connection.execute(update(lessons).where(lessons.c.id == row.pop("id")).values(row))
+    connection.execute(insert(lesson_log), [log_row(entry) for entry in change.log])
+    if change.escalation_id is not None:
+        applied = {"escalation_id": change.escalation_id, "lesson_id": lesson.id, "at": change.log[0].at}
+        connection.execute(insert(applied_escalations), [applied])
+    if change.promote is not None:
+        promote(connection, change.promote, change.vectors)
+    elif change.deletes_copy:
+        demote(connection, lesson.id)
+    return True
+
+
+def _queue(connection: Connection) -> list[tuple[Lesson, QueuedLesson]]:
+    pending = select(lessons).where(lessons.c.status == Status.PENDING_REVIEW.value)
+    waiting = [
+        lesson_of(row) for row in connection.execute(pending.order_by(lessons.c.updated_at, lessons.c.id)).mappings()
+    ]
+    flags = _latest_flags(connection)
+    return [(lesson, _queued(lesson, flags.get(lesson.id))) for lesson in waiting]
+
+
+def _latest_flags(connection: Connection) -> dict[str, LogEntry]:
+    """The last flag of each lesson that awaits review."""
+    latest = (
+        select(func.max(lesson_log.c.seq))
+        .join(lessons, lessons.c.id == lesson_log.c.lesson_id)
+        .where(
+            lessons.c.status == Status.PENDING_REVIEW.value,
+            lesson_log.c.event == Event.RUNTIME_FAILURE_FLAGGED.value,
+        )
+        .group_by(lesson_log.c.lesson_id)
+    )
+    rows = connection.execute(select(lesson_log).where(lesson_log.c.seq.in_(latest))).mappings()
+    return {row["lesson_id"]: log_of(row) for row in rows}
+
+
+def _queued(lesson: Lesson, flagged: LogEntry | None) -> QueuedLesson:
+    if flagged is None:
+        return QueuedLesson(lesson_id=lesson.id, reason=Event.INJECTED.value, flag=None)
+    flag = msgspec.convert(flagged.detail, Flag)
+    return QueuedLesson(lesson_id=lesson.id, reason=flag.reason, flag=flag)

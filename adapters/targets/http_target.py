@@ -1,0 +1,109 @@
+"""Escalation targets over HTTP: an external review service, or a workflow engine."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import binascii
+import hashlib
+import hmac
+from collections.abc import Callable
+from urllib.parse import urlsplit
+
+import httpx
+import msgspec
+
+from application.feedback.ports import EscalationTarget
+from application.shared.ports import Clock
+from domain.errors import DeliveryFailed, InvalidConfiguration
+from domain.feedback.escalation import Escalation, State
+from domain.values import JsonObject
+
+_TIMEOUT_S = 8.0
+_SUCCESS = range(200, 300)
+
+
+class WebhookSigner:
+    """Signs deliveries by the Standard Webhooks specification (symmetric, `v1`)."""
+
+    def __init__(self, secret: str) -> None:
+        """`secret` is `whsec_` and base64, or base64 alone. Raises `InvalidConfiguration`."""
+        try:
+            self._key = base64.b64decode(secret.removeprefix("whsec_"), validate=True)
+        except (binascii.Error, ValueError) as error:
+            raise InvalidConfiguration("MG_WEBHOOK_SECRET: expected whsec_ followed by base64") from error
+
+    def headers(self, message_id: str, timestamp: int, body: bytes) -> dict[str, str]:
+        signed = f"{message_id}.{timestamp}.".encode() + body
+        signature = base64.b64encode(hmac.digest(self._key, signed, hashlib.sha256)).decode()
+        return {
+            "webhook-id": message_id,
+            "webhook-timestamp": str(timestamp),
+            "webhook-signature": f"v1,{signature}",
+        }
+
+
+class HttpTarget(EscalationTarget):
+    """POSTs each escalation's documented body to `base_url` + `path`; any 2xx is a delivery.
+
+    `Idempotency-Key` is the escalation's id, the same at each attempt. Redirects are not followed.
+    """
+
+    in_process = False
+
+    def __init__(
+        self,
+        *,
+        base_url: str,
+        path: str,
+        body: Callable[[Escalation], JsonObject],
+        clock: Clock,
+        authorization: str | None = None,
+        signer: WebhookSigner | None = None,
+    ) -> None:
+        self._url = base_url.rstrip("/") + path
+        self._body = body
+        self._clock = clock
+        self._authorization = authorization
+        self._signer = signer
+        self._client: httpx.AsyncClient | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
+
+    @property
+    def name(self) -> str:
+        parts = urlsplit(self._url)
+        host = parts.hostname or ""
+        return f"{parts.scheme}://{host}{f':{parts.port}' if parts.port else ''}{parts.path}"
+
+    async def deliver(self, escalation: Escalation) -> State:
+        body = msgspec.json.encode(self._body(escalation))
+        try:
+            async with self._http().stream(
+                "POST", self._url, content=body, headers=self._headers(escalation, body)
+            ) as response:
+                status = response.status_code
+        except (httpx.HTTPError, httpx.InvalidURL) as error:
+            raise DeliveryFailed(f"{self.name}: {type(error).__name__}") from error
+        if status not in _SUCCESS:
+            raise DeliveryFailed(f"{self.name} answered {status}")
+        return State.DELIVERED
+
+    async def aclose(self) -> None:
+        client, self._client = self._client, None
+        if client is not None:
+            await client.aclose()
+
+    def _http(self) -> httpx.AsyncClient:
+        """One client an event loop: its connections belong to the loop that opened them."""
+        loop = asyncio.get_running_loop()
+        if self._client is None or self._loop is not loop:
+            self._client, self._loop = httpx.AsyncClient(timeout=_TIMEOUT_S, follow_redirects=False), loop
+        return self._client
+
+    def _headers(self, escalation: Escalation, body: bytes) -> dict[str, str]:
+        headers = {"content-type": "application/json", "idempotency-key": escalation.id}
+        if self._authorization is not None:
+            headers["authorization"] = self._authorization
+        if self._signer is not None:
+            headers.update(self._signer.headers(escalation.id, int(self._clock.now().timestamp()), body))
+        return headers
