@@ -141,6 +141,10 @@ class SqlLessonStore(LessonStore):
         rows = [vectors_row(one) for one in sorted(vectors, key=lambda one: one.lesson_id)]
         await self._database.write(lambda db: upsert(db, lesson_vectors, ("lesson_id", "embedder"), rows))
 
+    async def forget_vectors(self, keep: str) -> None:
+        statement = delete(lesson_vectors).where(lesson_vectors.c.embedder != keep)
+        await self._database.write(lambda connection: connection.execute(statement))
+
     async def embedders(self) -> Sequence[tuple[str, int]]:
         statement = select(lesson_vectors.c.embedder, func.max(lesson_vectors.c.dimension)).group_by(
             lesson_vectors.c.embedder

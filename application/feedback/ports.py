@@ -186,3 +186,7 @@ class EscalationTarget(Protocol):
 
         Raises `DeliveryFailed` with what to show as `last_error`.
         """
+
+    async def aclose(self) -> None:
+        """Closes what is held open, if anything."""
+        return None

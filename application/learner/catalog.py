@@ -27,7 +27,7 @@ from application.learner.ports import (
     VectorIndex,
 )
 from application.shared.ports import Embedder
-from domain.errors import EmbedderUnavailable, StoreUnavailable, VectorsUnavailable
+from domain.errors import EmbedderMismatch, EmbedderUnavailable, StoreUnavailable, VectorsUnavailable
 from domain.learner.lesson import Bin
 
 _log = logging.getLogger(__name__)
@@ -106,14 +106,33 @@ class Catalog:
             await self._catch_up_files()
 
     async def reindex(self) -> int:
-        """Embeds every promoted copy anew and rebuilds the vector index; how many lessons that were."""
-        async with self._lock:
-            await self._vectors.reset(self._embedder.name, self._embedder.dimension)
-            self._vectors_at = 0
-            await self._catch_up_vectors()
-        return len(self._promotions)
+        """Embeds every promoted copy with this embedder and rebuilds the vector index; how many lessons that were.
+
+        Raises `StoreUnavailable`, `VectorsUnavailable`, `EmbedderUnavailable`; what was embedded until then is kept.
+        """
+        await self._vectors.reset(self._embedder.name, self._embedder.dimension)
+        self._vectors_at, count, complete = 0, 0, False
+        while not complete:
+            delta = await self._delta(self._vectors_at)
+            await self._vectors.apply(await self._with_vectors(delta.promoted), delta.removed, delta.revision)
+            self._vectors_at, complete = delta.revision, delta.complete
+            count += len(delta.promoted)
+        await self._store.forget_vectors(keep=self._embedder.name)
+        return count
+
+    async def _check_embedder(self) -> None:
+        """Raises `EmbedderMismatch` where all that is stored was embedded by another embedder."""
+        stored = await self._store.embedders()
+        if stored and self._embedder.name not in {name for name, _ in stored}:
+            others = ", ".join(f"{name} ({dimension} dimensions)" for name, dimension in stored)
+            raise EmbedderMismatch(
+                f"the promoted lessons were embedded by {others}, and MG_EMBEDDER now gives {self._embedder.name} "
+                f"({self._embedder.dimension} dimensions): go back to that embedder, or run `memorygrid reindex`"
+            )
 
     async def _follow(self) -> None:
+        if self._revision < 0:
+            await self._check_embedder()
         complete = False
         while not complete:
             delta = await self._delta(max(self._revision, 0))

@@ -152,6 +152,10 @@ class LessonStore(Protocol):
         """Stores embeddings of promoted copies (of an embedder that is new to them)."""
 
     @abstractmethod
+    async def forget_vectors(self, keep: str) -> None:
+        """Deletes the embeddings that do not come from the embedder named `keep`."""
+
+    @abstractmethod
     async def embedders(self) -> Sequence[tuple[str, int]]:
         """Name and dimension of each embedder that stored vectors of promoted copies come from."""
 

@@ -58,11 +58,15 @@ class Escalation(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class EscalationPolicy(msgspec.Struct, frozen=True, kw_only=True):
-    """The threshold of failures and the paths that are then due, with the target that each goes to."""
+    """The threshold of failures and the paths that are then due, with the target that each goes to.
+
+    `in_process` are the paths whose effect the reporting request carries out by itself.
+    """
 
     threshold: int
     mode: PathMode
     targets: dict[Path, str]
+    in_process: frozenset[Path] = frozenset()
 
     def due(self, entry: FeedbackEntry) -> Sequence[Path]:
         """The paths that the entry's last report makes due: every further failure escalates again."""

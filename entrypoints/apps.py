@@ -1,0 +1,134 @@
+"""The two HTTP services, put together from the settings."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
+
+from litestar.types import ASGIApp
+
+from domain.errors import StoreUnavailable
+from entrypoints.background import feedback_housekeeping, lesson_housekeeping, reconciler, running
+from entrypoints.container import IncorporatorContainer, LearnerContainer
+from entrypoints.http.access import AccessPolicy
+from entrypoints.http.app import create_incorporator_app, create_learner_app
+from entrypoints.http.services import HttpOptions, IncorporatorServices, LearnerServices, Readiness
+from entrypoints.logs import set_up_logging
+from entrypoints.readiness import IncorporatorReadiness, LearnerReadiness
+from entrypoints.settings import Settings, Switch
+
+
+def incorporator_app(container: IncorporatorContainer | None = None) -> ASGIApp:
+    """The Incorporator's app; the Learner's routes are part of it unless `MG_LEARNER_API=off`.
+
+    Raises `InvalidConfiguration`.
+    """
+    container = container or IncorporatorContainer(settings=Settings())
+    settings: Settings = container.settings()
+    set_up_logging(settings)
+    container.rules()
+
+    @asynccontextmanager
+    async def lifespan() -> AsyncIterator[None]:
+        learner = container.learner
+        await learner.catalog().refresh()
+        await container.database().open()
+        jobs = [
+            container.dispatcher().run,
+            container.misses().run,
+            reconciler(learner.catalog()),
+            lesson_housekeeping(learner.store(), learner.clock()),
+            feedback_housekeeping(container.store(), learner.clock(), settings.feedback_retention_days),
+        ]
+        try:
+            async with running(jobs):
+                yield
+        finally:
+            await close_incorporator(container)
+
+    learner_services = _learner_services(container.learner) if settings.learner_api is Switch.ON else None
+    readiness = IncorporatorReadiness(
+        learner=_learner_readiness(container.learner),
+        outbox=container.outbox(),
+        rules=container.rules(),
+        llm=container.llm(),
+        clock=container.learner.clock(),
+    )
+    options = _options(settings, readiness, lifespan)
+    return create_incorporator_app(_incorporator_services(container), learner_services, options)
+
+
+def learner_app(container: LearnerContainer | None = None) -> ASGIApp:
+    """The Learner's app. Raises `InvalidConfiguration`."""
+    container = container or LearnerContainer(settings=Settings())
+    settings: Settings = container.settings()
+    set_up_logging(settings)
+
+    @asynccontextmanager
+    async def lifespan() -> AsyncIterator[None]:
+        await container.catalog().refresh()
+        jobs = [reconciler(container.catalog()), lesson_housekeeping(container.store(), container.clock())]
+        try:
+            async with running(jobs):
+                yield
+        finally:
+            await close_learner(container)
+
+    return create_learner_app(_learner_services(container), _options(settings, _learner_readiness(container), lifespan))
+
+
+async def close_learner(container: LearnerContainer) -> None:
+    """Closes what the Learner holds open."""
+    await container.database().aclose()
+
+
+async def close_incorporator(container: IncorporatorContainer) -> None:
+    """Stores the misses that are still noted, and closes everything that is open."""
+    with suppress(StoreUnavailable):
+        await container.misses().write()
+    for target in container.targets().values():
+        await target.aclose()
+    await container.llm().aclose()
+    await container.database().aclose()
+    await close_learner(container.learner)
+
+
+def _learner_services(container: LearnerContainer) -> LearnerServices:
+    return LearnerServices(
+        inject=container.inject(),
+        review=container.review(),
+        erase=container.erase(),
+        search=container.search(),
+        lessons=container.store(),
+        clock=container.clock(),
+    )
+
+
+def _incorporator_services(container: IncorporatorContainer) -> IncorporatorServices:
+    return IncorporatorServices(
+        invoke=container.invoke(),
+        explain=container.explain(),
+        misses=container.miss_store(),
+        report=container.report(),
+        feedback=container.store(),
+        metrics=container.metrics(),
+        outbox=container.outbox(),
+        wake=container.dispatcher().wake,
+        clock=container.learner.clock(),
+    )
+
+
+def _learner_readiness(container: LearnerContainer) -> LearnerReadiness:
+    return LearnerReadiness(store=container.store(), catalog=container.catalog())
+
+
+def _options(
+    settings: Settings, readiness: Readiness, lifespan: Callable[[], AbstractAsyncContextManager[None]]
+) -> HttpOptions:
+    return HttpOptions(
+        access=AccessPolicy.parse(settings.api_keys, settings.allowed_hosts),
+        readiness=readiness,
+        request_timeout_s=settings.request_timeout_s,
+        max_body_bytes=settings.max_body_bytes,
+        lifespan=[lifespan],
+    )

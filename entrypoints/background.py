@@ -1,0 +1,81 @@
+"""What runs beside the requests: deliveries, the reconciler, the writing of misses, and housekeeping."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Sequence
+from contextlib import asynccontextmanager
+from datetime import timedelta
+
+import anyio
+
+from application.feedback.ports import FeedbackStore
+from application.learner.catalog import Catalog
+from application.learner.ports import LessonStore
+from application.shared.ports import Clock
+from domain.errors import MemoryGridError
+
+_log = logging.getLogger(__name__)
+
+Job = Callable[[], Coroutine[None, None, None]]
+
+_RECONCILE_S = 5.0
+_HOUSEKEEPING_S = 600.0
+_REQUESTS_KEPT = timedelta(hours=24)
+_PRUNED_AT_ONCE = 5_000
+_PORTIONS = 1_000
+_PAUSE_S = 0.1
+
+
+@asynccontextmanager
+async def running(jobs: Sequence[Job]) -> AsyncIterator[None]:
+    """Runs the jobs until the context is left."""
+    async with anyio.create_task_group() as group:
+        for job in jobs:
+            group.start_soon(job)
+        yield
+        group.cancel_scope.cancel()
+
+
+def repeated(work: Callable[[], Awaitable[None]], every_s: float, what: str) -> Job:
+    """A job that does `work` at every interval, whatever became of the last time."""
+
+    async def run() -> None:
+        while True:
+            await anyio.sleep(every_s)
+            try:
+                await work()
+            except MemoryGridError as error:
+                _log.warning("%s will be tried again: %s", what, error.detail)
+
+    return run
+
+
+def reconciler(catalog: Catalog) -> Job:
+    """Lets derived data that have fallen behind catch up with the object store."""
+    return repeated(catalog.reconcile, _RECONCILE_S, "bringing the indices up to date")
+
+
+def lesson_housekeeping(store: LessonStore, clock: Clock) -> Job:
+    """Forgets the Learner's idempotency records once they have expired."""
+
+    async def work() -> None:
+        await store.forget_requests(clock.now() - _REQUESTS_KEPT)
+
+    return repeated(work, _HOUSEKEEPING_S, "the object store's housekeeping")
+
+
+def feedback_housekeeping(store: FeedbackStore, clock: Clock, retention_days: int | None) -> Job:
+    """Forgets expired idempotency records and, where a retention is set, prunes old entries in small portions."""
+
+    async def work() -> None:
+        await store.forget_requests(clock.now() - _REQUESTS_KEPT)
+        if retention_days is None:
+            return
+        oldest = clock.now() - timedelta(days=retention_days)
+        for _ in range(_PORTIONS):
+            if await store.prune(oldest, _PRUNED_AT_ONCE) < _PRUNED_AT_ONCE:
+                return
+            await anyio.sleep(_PAUSE_S)
+
+    return repeated(work, _HOUSEKEEPING_S, "the feedback database's housekeeping")

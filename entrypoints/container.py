@@ -1,0 +1,235 @@
+"""The one composition root: which adapter stands behind which port, and how the use cases are put together."""
+
+from __future__ import annotations
+
+import os
+import uuid
+from collections.abc import Mapping
+from pathlib import Path as FilePath
+
+from dependency_injector import containers, providers
+
+from adapters.embedders.hashing_embedder import HashingEmbedder
+from adapters.feedback.sql_feedback_store import SqlFeedbackStore
+from adapters.feedback.sql_miss_store import SqlMissStore
+from adapters.feedback.sql_outbox import SqlOutbox
+from adapters.lessons.memory_text_index import MemoryTextIndex
+from adapters.lessons.skill_folder import SkillFolder
+from adapters.lessons.sql_lesson_store import SqlLessonStore
+from adapters.lessons.watch import PeriodicWatch, SqliteWatch
+from adapters.llm.anthropic_llm import AnthropicLlm
+from adapters.rules.file_rules import FileRules
+from adapters.sql.database import Database
+from adapters.sql.schema import FEEDBACK_DATABASE, OBJECT_STORE
+from adapters.system.clock import SystemClock, TimeOrderedIds
+from adapters.targets.http_target import HttpTarget, WebhookSigner
+from adapters.targets.learner_targets import LearnerHumanReview, LearnerRemediation
+from adapters.vectors.memory_vector_index import MemoryVectorIndex
+from application.feedback.deliver import DeliverEscalation, Dispatcher
+from application.feedback.escalate import Escalate
+from application.feedback.misses import CountMisses
+from application.feedback.ports import EscalationTarget
+from application.feedback.queries import ReadMetrics
+from application.feedback.report import Report, UpdateFeedback
+from application.incorporator.apply import Apply
+from application.incorporator.dsl_matcher import DslMatcher
+from application.incorporator.explain import ExplainMatch
+from application.incorporator.invoke import Invoke
+from application.incorporator.llm_matcher import LlmMatcher
+from application.incorporator.match import Match
+from application.incorporator.record import RecordFeedback
+from application.learner.catalog import Catalog
+from application.learner.embed import EmbedLessons
+from application.learner.escalations import EscalateLesson
+from application.learner.inject import InjectLessons
+from application.learner.ports import CatalogWatch, VectorIndex
+from application.learner.review import EraseLesson, ReviewLesson
+from application.learner.search import SearchLessons
+from application.shared.ports import Embedder
+from domain.feedback.escalation import EscalationPolicy, Path, flagged_lesson_body, remediation_event_body
+from domain.incorporator.match import FallbackReason
+from entrypoints.settings import HilMode, RemediationMode, Settings
+
+
+def _watch(settings: Settings, database: Database) -> CatalogWatch:
+    file = database.file
+    return SqliteWatch(file) if file is not None else PeriodicWatch(settings.catalog_refresh_s)
+
+
+def _embedder(settings: Settings) -> Embedder:
+    return HashingEmbedder()
+
+
+def _vector_index(settings: Settings) -> VectorIndex:
+    return MemoryVectorIndex()
+
+
+def _llm(settings: Settings) -> AnthropicLlm:
+    return AnthropicLlm(
+        api_key=settings.anthropic_api_key or None,
+        model=settings.llm_model,
+        base_url=settings.anthropic_base_url or None,
+    )
+
+
+def _rules(settings: Settings) -> FileRules:
+    rules = FileRules(FilePath(settings.dsl_match_rules_path))
+    rules.load()
+    return rules
+
+
+def _floors(settings: Settings, embedder: Embedder) -> Mapping[FallbackReason, float]:
+    """How similar the top hit must be where the model's choice cannot be used."""
+    if settings.fallback_min_similarity is not None:
+        return dict.fromkeys(FallbackReason, settings.fallback_min_similarity)
+    return {**dict.fromkeys(FallbackReason, 0.0), FallbackReason.LLM_UNAVAILABLE: embedder.relevance_floor}
+
+
+def _targets(settings: Settings, escalate: EscalateLesson, clock: SystemClock) -> Mapping[Path, EscalationTarget]:
+    signer = WebhookSigner(settings.webhook_secret) if settings.webhook_secret else None
+    human: EscalationTarget = LearnerHumanReview(escalate=escalate)
+    auto: EscalationTarget = LearnerRemediation(escalate=escalate)
+    if settings.hil_mode is HilMode.HTTP:
+        human = HttpTarget(
+            base_url=settings.hil_base_url,
+            path="/hil/flagged-lessons",
+            body=flagged_lesson_body,
+            clock=clock,
+            authorization=settings.hil_auth_header or None,
+            signer=signer,
+        )
+    if settings.auto_remediation_mode is RemediationMode.HTTP:
+        auto = HttpTarget(
+            base_url=settings.workflow_engine_base_url,
+            path="/events",
+            body=remediation_event_body,
+            clock=clock,
+            authorization=settings.workflow_engine_auth_header or None,
+            signer=signer,
+        )
+    return {Path.HUMAN: human, Path.AUTO: auto}
+
+
+def _policy(settings: Settings, targets: Mapping[Path, EscalationTarget]) -> EscalationPolicy:
+    return EscalationPolicy(
+        threshold=settings.failure_threshold,
+        mode=settings.reviewer_path_mode,
+        targets={path: target.name for path, target in targets.items()},
+        in_process=frozenset(path for path, target in targets.items() if target.in_process),
+    )
+
+
+class LearnerContainer(containers.DeclarativeContainer):
+    """The Learner: lessons, review, promotion and the catalog that matching sees."""
+
+    settings = providers.Dependency(instance_of=Settings)
+    clock = providers.Singleton(SystemClock)
+    new_id = providers.Singleton(TimeOrderedIds)
+    database = providers.Singleton(Database, settings.provided.lessons_dsn, OBJECT_STORE)
+    store = providers.Singleton(SqlLessonStore, database=database)
+    watch = providers.Singleton(_watch, settings, database)
+    embedder = providers.Singleton(_embedder, settings)
+    vectors = providers.Singleton(_vector_index, settings)
+    texts = providers.Singleton(MemoryTextIndex)
+    files = providers.Singleton(SkillFolder, settings.provided.lessons_root)
+    embed = providers.Singleton(EmbedLessons, embedder=embedder)
+    catalog = providers.Singleton(
+        Catalog,
+        store=store,
+        watch=watch,
+        vectors=vectors,
+        texts=texts,
+        files=files,
+        embedder=embedder,
+        embed=embed,
+    )
+    search = providers.Singleton(
+        SearchLessons,
+        catalog=catalog,
+        store=store,
+        vectors=vectors,
+        texts=texts,
+        embedder=embedder,
+        kind=settings.provided.search,
+    )
+    inject = providers.Singleton(InjectLessons, store=store, clock=clock, new_id=new_id)
+    review = providers.Singleton(ReviewLesson, store=store, catalog=catalog, embed=embed, clock=clock)
+    erase = providers.Singleton(EraseLesson, store=store, catalog=catalog, clock=clock)
+    escalate = providers.Singleton(EscalateLesson, store=store, catalog=catalog, clock=clock)
+
+
+class IncorporatorContainer(containers.DeclarativeContainer):
+    """The Incorporator: match, apply, record, report, escalate; with the Learner that it works on."""
+
+    settings = providers.Dependency(instance_of=Settings)
+    learner: LearnerContainer = providers.Container(LearnerContainer, settings=settings)  # type: ignore[assignment]
+    owner = providers.Singleton(lambda: f"{os.getpid()}-{uuid.uuid4()}")
+    llm = providers.Singleton(_llm, settings)
+    rules = providers.Singleton(_rules, settings)
+    database = providers.Singleton(Database, settings.provided.feedback_dsn, FEEDBACK_DATABASE)
+    store = providers.Singleton(SqlFeedbackStore, database=database, new_id=learner.new_id)
+    outbox = providers.Singleton(SqlOutbox, database=database)
+    miss_store = providers.Singleton(SqlMissStore, database=database)
+    misses = providers.Singleton(CountMisses, store=miss_store, clock=learner.clock)
+    floors = providers.Singleton(_floors, settings, learner.embedder)
+    dsl_matcher = providers.Singleton(DslMatcher, rules=rules, search=learner.search, catalog=learner.catalog)
+    llm_matcher = providers.Singleton(LlmMatcher, search=learner.search, llm=llm, floors=floors)
+    match = providers.Singleton(
+        Match,
+        mode=settings.provided.match_strategy_mode,
+        dsl_matcher=dsl_matcher,
+        llm_matcher=llm_matcher,
+        llm_timeout_s=settings.provided.llm_timeout_s,
+    )
+    explain = providers.Singleton(
+        ExplainMatch,
+        mode=settings.provided.match_strategy_mode,
+        dsl_matcher=dsl_matcher,
+        llm_matcher=llm_matcher,
+        llm_timeout_s=settings.provided.llm_timeout_s,
+    )
+    apply = providers.Singleton(
+        Apply,
+        llm=llm,
+        llm_timeout_s=settings.provided.llm_timeout_s,
+        clock=learner.clock,
+        new_id=learner.new_id,
+    )
+    record = providers.Singleton(RecordFeedback, store=store, new_id=learner.new_id)
+    invoke = providers.Singleton(
+        Invoke,
+        match=match,
+        apply=apply,
+        record=record,
+        store=store,
+        misses=misses,
+        llm_timeout_s=settings.provided.llm_timeout_s,
+    )
+    targets = providers.Singleton(_targets, settings, learner.escalate, learner.clock)
+    policy = providers.Singleton(_policy, settings, targets)
+    deliver = providers.Singleton(
+        DeliverEscalation,
+        outbox=outbox,
+        targets=targets,
+        clock=learner.clock,
+        owner=owner,
+        max_attempts=settings.provided.escalation_max_attempts,
+    )
+    dispatcher = providers.Singleton(Dispatcher, outbox=outbox, deliver=deliver, clock=learner.clock, owner=owner)
+    escalate = providers.Singleton(
+        Escalate,
+        store=store,
+        outbox=outbox,
+        policy=policy,
+        deliver=deliver,
+        targets=targets,
+        wake=dispatcher.provided.wake,
+        clock=learner.clock,
+        new_id=learner.new_id,
+        owner=owner,
+    )
+    report = providers.Singleton(
+        Report, store=store, policy=policy, escalate=escalate, clock=learner.clock, owner=owner
+    )
+    update = providers.Singleton(UpdateFeedback, store=store, clock=learner.clock, owner=owner)
+    metrics = providers.Singleton(ReadMetrics, store=store)

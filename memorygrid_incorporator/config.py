@@ -1,0 +1,5 @@
+"""The settings, as users import them."""
+
+from entrypoints.settings import Settings
+
+__all__ = ["Settings"]
