@@ -1,0 +1,63 @@
+"""The two ASGI applications, built from services; nothing here knows where those come from."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import AbstractAsyncContextManager
+from typing import Any
+
+from litestar import Litestar
+from litestar.types import ASGIApp
+
+from entrypoints.http import escalations, feedback, health, incorporator, learner, review, schema
+from entrypoints.http.operation import Operation, Serve, path_handler
+from entrypoints.http.problems import on_exception
+from entrypoints.http.services import HttpOptions, IncorporatorServices, LearnerServices
+from entrypoints.http.shell import Shell
+
+_LESSONS = (*learner.OPERATIONS, *review.OPERATIONS)
+
+
+def create_incorporator_app(
+    services: IncorporatorServices, learner_services: LearnerServices | None, options: HttpOptions
+) -> ASGIApp:
+    """`/incorporator`, `/feedback`, `/escalations` and `/health`; with `learner_services` also `/lessons`."""
+    mounted: list[tuple[Operation[Any], object]] = [
+        (one, services) for one in (*incorporator.OPERATIONS, *feedback.OPERATIONS, *escalations.OPERATIONS)
+    ]
+    if learner_services is not None:
+        mounted += [(one, learner_services) for one in _LESSONS]
+    return _app("MemoryGrid Incorporator", mounted, options)
+
+
+def create_learner_app(services: LearnerServices, options: HttpOptions) -> ASGIApp:
+    """`/lessons` and `/health`."""
+    return _app("MemoryGrid Learner", [(one, services) for one in _LESSONS], options)
+
+
+def _app(title: str, mounted: Sequence[tuple[Operation[Any], object]], options: HttpOptions) -> ASGIApp:
+    mounted = [*mounted, *((one, options.readiness) for one in health.OPERATIONS)]
+    description = schema.description(title, [one for one, _ in mounted])
+    mounted += [(one, description) for one in schema.OPERATIONS]
+    paths: dict[str, dict[str, Serve]] = {}
+    for one, given in mounted:
+        paths.setdefault(one.path, {})[one.method] = one.served_by(given, options.max_body_bytes)
+    app = Litestar(
+        route_handlers=[path_handler(path, routes) for path, routes in paths.items()],
+        exception_handlers={Exception: on_exception},
+        lifespan=[_entered(one) for one in options.lifespan],
+        logging_config=None,
+        openapi_config=None,
+    )
+    return Shell(
+        app,
+        access=options.access,
+        timeout_s=options.request_timeout_s,
+        max_in_flight=options.max_in_flight,
+    )
+
+
+def _entered(
+    make: Callable[[], AbstractAsyncContextManager[None]],
+) -> Callable[[Litestar], AbstractAsyncContextManager[None]]:
+    return lambda _: make()

@@ -1,0 +1,125 @@
+"""`/lessons/review/queue`, and what people decide about a lesson."""
+
+from __future__ import annotations
+
+from application.learner.review import ReviewCommand
+from domain.errors import DecisionNotAllowed, StaleVersion, StoreUnavailable, UnknownLesson
+from domain.learner.lesson import Decision, LessonEdit
+from entrypoints.http.access import Permission
+from entrypoints.http.answers import Answer, answer, nothing
+from entrypoints.http.identifiers import uuid_parameter
+from entrypoints.http.lesson_wire import DecisionBody, EditBody, LessonAnswer, QueueItem, queue_item, shown
+from entrypoints.http.operation import Call, operation
+from entrypoints.http.services import LearnerServices
+from entrypoints.http.wire import Body
+
+DECISION = Body(DecisionBody, default=DecisionBody())
+EDIT = Body(EditBody, default=EditBody())
+
+_DECIDING = (UnknownLesson, StaleVersion, DecisionNotAllowed, StoreUnavailable)
+
+
+@operation(
+    "GET",
+    "/lessons/review/queue",
+    permission=Permission.READ,
+    answers=list[QueueItem],
+    raises=[StoreUnavailable],
+)
+async def review_queue(services: LearnerServices, call: Call) -> Answer:
+    """The lessons that await review, longest waiting first, each with the reason"""
+    return answer([queue_item(lesson, queued) for lesson, queued in await services.lessons.queue()])
+
+
+@operation(
+    "POST",
+    "/lessons/{lesson_id:str}/approve",
+    permission=Permission.REVIEW,
+    body=DECISION,
+    answers=LessonAnswer,
+    raises=_DECIDING,
+    example={"reviewer": "ann", "note": "checked"},
+)
+async def approve(services: LearnerServices, call: Call) -> Answer:
+    """Promotes a lesson: from now on it matches"""
+    return await _decided(services, call, Decision.APPROVE, await call.body(DECISION))
+
+
+@operation(
+    "POST",
+    "/lessons/{lesson_id:str}/edit",
+    permission=Permission.REVIEW,
+    body=EDIT,
+    answers=LessonAnswer,
+    raises=_DECIDING,
+    example={"title": "Retry uploads with exponential backoff", "reviewer": "ann", "version": 1},
+)
+async def edit(services: LearnerServices, call: Call) -> Answer:
+    """Changes a lesson and promotes it"""
+    body = await call.body(EDIT)
+    decision = DecisionBody(reviewer=body.reviewer, note=body.note, version=body.version)
+    return await _decided(services, call, Decision.EDIT, decision, body.edit())
+
+
+@operation(
+    "POST",
+    "/lessons/{lesson_id:str}/reject",
+    permission=Permission.REVIEW,
+    body=DECISION,
+    answers=LessonAnswer,
+    raises=_DECIDING,
+    example={"reviewer": "ann", "note": "too vague"},
+)
+async def reject(services: LearnerServices, call: Call) -> Answer:
+    """Turns a lesson down: it matches no more"""
+    return await _decided(services, call, Decision.REJECT, await call.body(DECISION))
+
+
+@operation(
+    "POST",
+    "/lessons/{lesson_id:str}/disable",
+    permission=Permission.REVIEW,
+    body=DECISION,
+    answers=LessonAnswer,
+    raises=_DECIDING,
+    example={"reviewer": "ann", "note": "fails since the upgrade"},
+)
+async def disable(services: LearnerServices, call: Call) -> Answer:
+    """Takes a lesson out of matching until it is approved again"""
+    return await _decided(services, call, Decision.DISABLE, await call.body(DECISION))
+
+
+@operation(
+    "DELETE",
+    "/lessons/{lesson_id:str}",
+    permission=Permission.ADMINISTER,
+    answers=None,
+    status=204,
+    raises=[UnknownLesson, StoreUnavailable],
+)
+async def erase(services: LearnerServices, call: Call) -> Answer:
+    """Erases a lesson for good: content, copy, vectors, file and the content of its log"""
+    await services.erase(_id(call), actor=call.caller.name)
+    return nothing()
+
+
+async def _decided(
+    services: LearnerServices, call: Call, decision: Decision, said: DecisionBody, edit: LessonEdit | None = None
+) -> Answer:
+    command = ReviewCommand(
+        lesson_id=_id(call),
+        decision=decision,
+        actor=call.caller.name,
+        edit=edit,
+        version=said.version,
+        reviewer=said.reviewer,
+        note=said.note,
+    )
+    return answer(shown(await services.review(command)))
+
+
+def _id(call: Call) -> str:
+    return uuid_parameter(call, "lesson_id", UnknownLesson)
+
+
+OPERATIONS = (review_queue, approve, edit, reject, disable, erase)

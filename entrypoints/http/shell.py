@@ -1,0 +1,101 @@
+"""Around every request: who sends it, how long it may take, how many are in flight, HEAD, headers of every answer."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import secrets
+from typing import Any
+
+import anyio
+from litestar.types import ASGIApp, Message, Receive, Scope, Send
+
+from entrypoints.http.access import AccessPolicy
+from entrypoints.http.answers import Answer
+from entrypoints.http.problems import problem_answer
+from entrypoints.http.refusals import Refusal, TimedOut, TooBusy
+
+_EVERYWHERE = ((b"x-content-type-options", b"nosniff"), (b"cache-control", b"no-store"))
+
+
+class Shell:
+    """The outermost ASGI application. It keeps no state between requests but how many are in flight."""
+
+    def __init__(self, app: ASGIApp, *, access: AccessPolicy, timeout_s: float, max_in_flight: int) -> None:
+        self._app = app
+        self._access = access
+        self._timeout_s = timeout_s
+        self._max_in_flight = max_in_flight
+        self._in_flight = 0
+        self._ids = map(f"{secrets.token_hex(6)}-{{:x}}".format, itertools.count(1))
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        if scope["type"] == "http":
+            await self._http(scope, receive, send)
+        elif scope["type"] == "websocket":
+            await send({"type": "websocket.close", "code": 1003, "reason": ""})
+        else:
+            await self._app(scope, receive, send)
+
+    async def _http(self, scope: Any, receive: Receive, send: Send) -> None:
+        reply = _Reply(send, next(self._ids), is_head=scope["method"] == "HEAD")
+        scope = {**scope, "state": self._state(scope, reply.request_id)}
+        if reply.is_head:
+            scope["method"] = "GET"
+        if self._in_flight >= self._max_in_flight and not scope["path"].startswith("/health"):
+            busy = TooBusy(f"{self._max_in_flight} requests are in flight already: try again")
+            await problem_answer(busy, scope)(scope, receive, reply)
+            return
+        self._in_flight += 1
+        try:
+            await self._answered_in_time(scope, receive, reply)
+        finally:
+            self._in_flight -= 1
+
+    def _state(self, scope: Scope, request_id: str) -> dict[str, Any]:
+        state: dict[str, Any] = {**scope.get("state", {}), "request_id": request_id, "path": scope["path"]}
+        try:
+            state["caller"] = self._access.caller(scope)
+        except Refusal as refusal:
+            state["refusal"] = refusal
+        return state
+
+    async def _answered_in_time(self, scope: Scope, receive: Receive, reply: _Reply) -> None:
+        """The deadline holds until the answer has begun."""
+        with anyio.CancelScope(deadline=anyio.current_time() + self._timeout_s) as deadline:
+            reply.deadline = deadline
+            try:
+                await self._app(scope, receive, reply)
+            except Exception as error:
+                if reply.started:
+                    raise
+                await problem_answer(error, scope)(scope, receive, reply)
+        if deadline.cancelled_caught and not reply.started:
+            await self._too_late(scope)(scope, receive, reply)
+
+    def _too_late(self, scope: Scope) -> Answer:
+        return problem_answer(TimedOut(f"no answer within {self._timeout_s:g} s (MG_REQUEST_TIMEOUT_S)"), scope)
+
+
+class _Reply:
+    """Sends an answer with the headers that every one has, and without its body where HEAD asked."""
+
+    __slots__ = ("_send", "deadline", "is_head", "request_id", "started")
+
+    def __init__(self, send: Send, request_id: str, *, is_head: bool) -> None:
+        self._send = send
+        self.request_id = request_id
+        self.is_head = is_head
+        self.started = False
+        self.deadline: anyio.CancelScope | None = None
+
+    async def __call__(self, message: Message) -> None:
+        if message["type"] == "http.response.start":
+            self.started = True
+            if self.deadline is not None:
+                self.deadline.deadline = math.inf
+            own = (b"x-request-id", self.request_id.encode("ascii"))
+            message["headers"] = [*message["headers"], *_EVERYWHERE, own]
+        elif self.is_head and message["type"] == "http.response.body":
+            message["body"] = b""
+        await self._send(message)

@@ -1,0 +1,295 @@
+"""Services that answer at once from memory, and clients of apps built over them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timezone
+from typing import Any, cast
+
+import anyio
+import httpx
+
+from application.feedback.ports import (
+    EntryFilter,
+    EntryPage,
+    EscalationFilter,
+    EscalationPage,
+    FeedbackStore,
+    Miss,
+    MissStore,
+    Outbox,
+)
+from application.feedback.queries import ReadMetrics
+from application.feedback.report import Report
+from application.incorporator.explain import Candidate, ExplainMatch, Explanation
+from application.incorporator.invoke import Invoke
+from application.learner.inject import InjectLessons
+from application.learner.ports import LessonFilter, LessonPage, LessonStore
+from application.learner.review import EraseLesson, ReviewCommand, ReviewLesson
+from application.learner.search import Found, SearchLessons, SearchResult
+from application.shared.ports import IdempotencyRecord
+from domain.errors import InvalidInput, NoMatch, NoSelection, UnknownEntry, UnknownEscalation, UnknownLesson
+from domain.feedback.entry import FeedbackEntry, OutcomeReport, ResultFlag
+from domain.feedback.escalation import Escalation, Path, State
+from domain.feedback.metrics import Counters
+from domain.incorporator.match import MatcherName, matched
+from domain.incorporator.outcome import ApplierOutcome, Source
+from domain.incorporator.query import QueryInput
+from domain.learner.lesson import Bin, Lesson, LessonDraft, Status, decide, promoted_copy
+from domain.learner.log import Event, Flag, LogEntry, QueuedLesson
+from domain.learner.ranking import SearchHit
+from entrypoints.http.access import AccessPolicy
+from entrypoints.http.app import create_incorporator_app, create_learner_app
+from entrypoints.http.services import Check, HttpOptions, IncorporatorServices, LearnerServices
+
+NOW = datetime(2026, 10, 22, 10, 0, tzinfo=timezone.utc)
+LESSON_ID = "0199f0a0-0000-7000-8000-000000000001"
+ENTRY_ID = "0199f0a0-0000-7000-8000-000000000002"
+ESCALATION_ID = "0199f0a0-0000-7000-8000-000000000003"
+UNKNOWN_ID = "0199f0a0-0000-7000-8000-00000000ffff"
+
+LESSON = Lesson(
+    id=LESSON_ID,
+    bin=Bin.SKILLS,
+    title="Retry uploads",
+    body="Retry.",
+    tags=("upload",),
+    dsl_payload={"action": "retry"},
+    status=Status.PENDING_REVIEW,
+    version=1,
+    review_round=0,
+    source="",
+    created_at=NOW,
+    updated_at=NOW,
+)
+COPY = promoted_copy(LESSON, at=NOW)
+MATCH = matched(COPY, MatcherName.DSL, 1.0)
+ENTRY = FeedbackEntry(
+    id=ENTRY_ID,
+    problem_solving_step_ref="step-17",
+    session_id="s1",
+    lesson_skill_id=LESSON_ID,
+    matched_entity_type="skill",
+    selection_query={},
+    selection_context={},
+    result_flag=ResultFlag.PENDING,
+    usage_count=1,
+    transaction_log_ref=UNKNOWN_ID,
+    timestamp=NOW,
+    updated_at=NOW,
+    review_round=1,
+    matcher_used="dsl",
+)
+ESCALATION = Escalation(
+    id=ESCALATION_ID,
+    entry_id=ENTRY_ID,
+    report_number=1,
+    path=Path.HUMAN,
+    target="learner",
+    lesson_skill_id=LESSON_ID,
+    review_round=1,
+    failure_count=3,
+    counters=Counters(),
+    state=State.FAILED,
+    attempts=12,
+    last_error="503",
+    created_at=NOW,
+    next_attempt_at=NOW,
+)
+OUTCOME = ApplierOutcome(
+    id=UNKNOWN_ID,
+    source=Source.DSL,
+    action="retry",
+    instruction="Retry",
+    recommended_action_payload={"dsl_payload": {"action": "retry"}},
+    match_result=MATCH,
+    created_at=NOW,
+)
+
+
+class StubClock:
+    def now(self) -> datetime:
+        return NOW
+
+
+@dataclass
+class Stub:
+    """Records what the handlers ask. `fault` is raised by every use case; `delay_s` passes before every answer."""
+
+    asked: list[Any] = field(default_factory=list)
+    fault: Exception | None = None
+    delay_s: float = 0.0
+    woken: int = 0
+    checks: Sequence[Check] = (Check(name="object_store"),)
+
+    async def _met(self, *asked: Any) -> None:
+        self.asked.append(asked)
+        if self.delay_s:
+            await anyio.sleep(self.delay_s)
+        if self.fault is not None:
+            raise self.fault
+
+    async def invoke(self, query: QueryInput, request: IdempotencyRecord | None = None) -> ApplierOutcome:
+        await self._met(query, request)
+        if query.problem_type == "unknown":
+            raise NoMatch("no promoted lesson applies")
+        return OUTCOME
+
+    async def explain(self, query: QueryInput, *, with_llm: bool = False) -> Explanation:
+        await self._met(query, with_llm)
+        one = Candidate(lesson_id=LESSON_ID, bin=Bin.SKILLS, title="t", score=1.0, similarity=0.5, text_match=True)
+        return Explanation(match=MATCH, rule=None, candidates=[one], notes=[])
+
+    async def report(self, report: OutcomeReport, request: IdempotencyRecord | None = None) -> FeedbackEntry:
+        await self._met(report, request)
+        if report.session_id == "unknown":
+            raise NoSelection("invoke was never called for this step and session")
+        return ENTRY
+
+    async def most_frequent(self, limit: int) -> Sequence[Miss]:
+        await self._met(limit)
+        return [Miss(problem_type="p", count=2, last_at=NOW)]
+
+    async def counters(self, lesson_id: str | None = None) -> Mapping[str, Counters]:
+        await self._met(lesson_id)
+        return {LESSON_ID: Counters(usage_count=6, success=2, failure=1)}
+
+    async def inject(
+        self, drafts: Sequence[LessonDraft], *, actor: str, request: IdempotencyRecord | None = None
+    ) -> list[Lesson]:
+        await self._met(drafts, actor, request)
+        return [LESSON for _ in drafts]
+
+    async def review(self, command: ReviewCommand) -> Lesson:
+        await self._met(command)
+        if command.lesson_id != LESSON_ID:
+            raise UnknownLesson("no lesson has this id")
+        return decide(LESSON, command.decision, at=NOW, edit=command.edit, version=command.version)
+
+    async def erase(self, lesson_id: str, *, actor: str) -> None:
+        await self._met(lesson_id, actor)
+        if lesson_id != LESSON_ID:
+            raise UnknownLesson("no lesson has this id")
+
+    async def search(self, query: str, bin: Bin | None, limit: int) -> SearchResult:
+        await self._met(query, bin, limit)
+        hit = SearchHit(lesson_id=LESSON_ID, bin=Bin.SKILLS, title="t", score=1.0, text_match=True, similarity=0.5)
+        return SearchResult(found=[Found(hit=hit, copy=COPY)])
+
+    async def readiness(self) -> Sequence[Check]:
+        return self.checks
+
+    def wake(self) -> None:
+        self.woken += 1
+
+
+class StubLessons:
+    def __init__(self, stub: Stub) -> None:
+        self._stub = stub
+
+    async def get(self, lesson_id: str) -> Lesson:
+        await self._stub._met(lesson_id)
+        if lesson_id != LESSON_ID:
+            raise UnknownLesson("no lesson has this id")
+        return LESSON
+
+    async def page(self, where: LessonFilter, limit: int, cursor: str | None) -> LessonPage:
+        await self._stub._met(where, limit, cursor)
+        return LessonPage(lessons=[LESSON], next_cursor=None if cursor else "n/x=t")
+
+    async def log(self, lesson_id: str) -> Sequence[LogEntry]:
+        await self.get(lesson_id)
+        return [LogEntry(lesson_id=LESSON_ID, event=Event.INJECTED, at=NOW, actor="local", detail={})]
+
+    async def queue(self) -> Sequence[tuple[Lesson, QueuedLesson]]:
+        await self._stub._met()
+        flag = Flag(reason="3 failed", feedback_entry_id=ENTRY_ID, failure_count=3, feedback={"failure": 3})
+        return [
+            (LESSON, QueuedLesson(lesson_id=LESSON_ID, reason="injected", flag=None)),
+            (LESSON, QueuedLesson(lesson_id=LESSON_ID, reason="3 failed", flag=flag)),
+        ]
+
+
+class StubFeedback:
+    def __init__(self, stub: Stub) -> None:
+        self._stub = stub
+
+    async def get(self, entry_id: str) -> FeedbackEntry:
+        await self._stub._met(entry_id)
+        if entry_id != ENTRY_ID:
+            raise UnknownEntry("no feedback entry has this id")
+        return ENTRY
+
+    async def page(self, where: EntryFilter, limit: int, cursor: str | None) -> EntryPage:
+        await self._stub._met(where, limit, cursor)
+        if cursor == "bad":
+            raise InvalidInput("this cursor is none of ours")
+        return EntryPage(entries=[ENTRY], next_cursor=None if cursor else "next")
+
+    async def counters(self, lesson_id: str | None = None) -> Mapping[str, Counters]:
+        return await self._stub.counters(lesson_id)
+
+
+class StubOutbox:
+    def __init__(self, stub: Stub) -> None:
+        self._stub = stub
+
+    async def get(self, escalation_id: str) -> Escalation:
+        await self._stub._met(escalation_id)
+        if escalation_id != ESCALATION_ID:
+            raise UnknownEscalation("no escalation has this id")
+        return ESCALATION
+
+    async def page(self, where: EscalationFilter, limit: int, cursor: str | None) -> EscalationPage:
+        await self._stub._met(where, limit, cursor)
+        return EscalationPage(escalations=[ESCALATION], next_cursor=None if cursor else "next")
+
+    async def retry(self, escalation_id: str, now: datetime) -> Escalation:
+        return await self.get(escalation_id)
+
+
+def learner_services(stub: Stub) -> LearnerServices:
+    return LearnerServices(
+        inject=cast("InjectLessons", stub.inject),
+        review=cast("ReviewLesson", stub.review),
+        erase=cast("EraseLesson", stub.erase),
+        search=cast("SearchLessons", stub.search),
+        lessons=cast("LessonStore", StubLessons(stub)),
+        clock=StubClock(),
+    )
+
+
+def incorporator_services(stub: Stub) -> IncorporatorServices:
+    feedback = cast("FeedbackStore", StubFeedback(stub))
+    return IncorporatorServices(
+        invoke=cast("Invoke", stub.invoke),
+        explain=cast("ExplainMatch", stub.explain),
+        misses=cast("MissStore", stub),
+        report=cast("Report", stub.report),
+        feedback=feedback,
+        metrics=ReadMetrics(store=feedback),
+        outbox=cast("Outbox", StubOutbox(stub)),
+        wake=stub.wake,
+        clock=StubClock(),
+    )
+
+
+def client_of(app: Any, host: str = "127.0.0.1", **more: Any) -> httpx.AsyncClient:
+    """A client whose requests come from `host`."""
+    transport = httpx.ASGITransport(app, client=(host, 50_000))
+    return httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1:8001", **more)
+
+
+def options(stub: Stub, keys: str = "", hosts: str = "", **more: Any) -> HttpOptions:
+    return HttpOptions(access=AccessPolicy.parse(keys, hosts), readiness=stub.readiness, **more)
+
+
+def incorporator(stub: Stub, keys: str = "", hosts: str = "", **more: Any) -> Any:
+    return create_incorporator_app(
+        incorporator_services(stub), learner_services(stub), options(stub, keys, hosts, **more)
+    )
+
+
+def learner(stub: Stub, keys: str = "", **more: Any) -> Any:
+    return create_learner_app(learner_services(stub), options(stub, keys, **more))
