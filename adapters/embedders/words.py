@@ -11,6 +11,7 @@ import re
 import threading
 import unicodedata
 from functools import lru_cache
+from typing import Final
 
 import Stemmer
 
@@ -37,18 +38,17 @@ _FUNCTION_WORDS = """
 """
 """English words that carry grammar rather than a subject."""
 
+_LONGEST: Final = 64
+"""Characters of a word that count; and of a run of them that is worth remembering."""
+
+_REMEMBERED: Final = 32_768
 _thread = threading.local()
 
 
 def words(text: str) -> list[str]:
     """The stemmed words of `text`, in order; an identifier gives its parts and then, joined, itself."""
-    found: list[str] = []
-    for run in _RUN.findall(unicodedata.normalize("NFKC", text)):
-        if run.isascii() and run.islower() and run.isalpha():
-            found.append(stem(run))
-        else:
-            found.extend(_split(run))
-    return found
+    runs = _RUN.findall(unicodedata.normalize("NFKC", text))
+    return [word for run in runs for word in (_split(run) if len(run) <= _LONGEST else _split_anew(run))]
 
 
 def content_words(text: str) -> list[str]:
@@ -57,25 +57,28 @@ def content_words(text: str) -> list[str]:
     return [word for word in every if word not in _STEMMED_FUNCTION_WORDS] or every
 
 
-@lru_cache(maxsize=16_384)
-def stem(word: str) -> str:
+def _split_anew(run: str) -> tuple[str, ...]:
+    """The words of a run of letters, marks and digits."""
+    found: list[str] = []
+    for piece in _PIECE.findall(run):
+        parts = [part.casefold() for part in _HUMP.split(piece[:_LONGEST])]
+        found.extend(map(_stem, parts))
+        if len(parts) > 1:
+            found.append("".join(parts))
+    return tuple(found)
+
+
+_split = lru_cache(maxsize=_REMEMBERED)(_split_anew)
+
+
+def _stem(word: str) -> str:
     """The English stem of a case-folded word; a word of another script comes back unchanged."""
     if not _ENGLISH.fullmatch(word):
         return word
-    if not hasattr(_thread, "stemmer"):
+    if not hasattr(_thread, "stemmer"):  # it is not safe to share one between threads
         _thread.stemmer = Stemmer.Stemmer("english", 0)
     stemmed: str = _thread.stemmer.stemWord(word)
     return stemmed
 
 
-def _split(run: str) -> list[str]:
-    found: list[str] = []
-    for piece in _PIECE.findall(run):
-        parts = [part.casefold() for part in _HUMP.split(piece)]
-        found.extend(stem(part) for part in parts)
-        if len(parts) > 1:
-            found.append("".join(parts))
-    return found
-
-
-_STEMMED_FUNCTION_WORDS = frozenset(stem(word) for word in _FUNCTION_WORDS.split())
+_STEMMED_FUNCTION_WORDS = frozenset(_stem(word) for word in _FUNCTION_WORDS.split())

@@ -34,6 +34,11 @@ class ExactVectors:
     def __len__(self) -> int:
         return len(self._places)
 
+    @property
+    def room(self) -> int:
+        """The vectors for which memory is set aside."""
+        return sum(block.capacity for block in self._blocks)
+
     def put(self, lesson_id: str, group: int, vectors: Vectors) -> None:
         """Adds or replaces a lesson; without any vector it is just removed."""
         self.remove(lesson_id)

@@ -29,6 +29,10 @@ class VectorBlock:
         self.lesson_ids: list[str] = []
         self.gone_rows = 0
 
+    @property
+    def capacity(self) -> int:
+        return len(self._rows)
+
     def fits(self, count: int) -> bool:
         return self._used + count <= len(self._rows)
 
