@@ -1,14 +1,13 @@
-"""MariaDB from Debian's packages, apart from the service that they define."""
+"""MariaDB from Debian's packages of its programs, without the service of the full package."""
 
 import os
 import secrets
 import shutil
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 
 from tests.servers.process import ServerProcess
 
-_INSTALL = "apt-get install --no-install-recommends mariadb-server"
+_INSTALL = "apt-get install --no-install-recommends mariadb-server-core mariadb-client-core"
 _SYSTEM_PROGRAMS = "/usr/sbin:/usr/local/sbin"
 _USER = "memorygrid"
 
@@ -92,4 +91,4 @@ class MariaDbServer(ServerProcess):
     def _tool(self, name: str) -> str:
         program = _program(name)
         assert program is not None, self.unavailable()
-        return str(Path(program))
+        return program
