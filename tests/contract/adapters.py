@@ -1,0 +1,101 @@
+"""The stores under contract: what each suite is run over. Another adapter joins by a line at the end.
+
+An adapter is a factory of a context in which it is open. Its database is empty at the test's start; opened twice in one
+test it shows the same data, as two processes would see them. What not every adapter can do is a named flag.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+import pytest
+
+from adapters.feedback.sql_feedback_store import SqlFeedbackStore
+from adapters.feedback.sql_miss_store import SqlMissStore
+from adapters.feedback.sql_outbox import SqlOutbox
+from adapters.lessons.sql_lesson_store import SqlLessonStore
+from adapters.sql.database import Database
+from adapters.sql.schema import FEEDBACK_DATABASE, OBJECT_STORE
+from application.feedback.ports import FeedbackStore, MissStore, Outbox
+from application.learner.ports import LessonStore
+from tests.fakes.clock import CountingIds
+from tests.fakes.fake_feedback_store import FakeFeedbackStore
+from tests.fakes.fake_lesson_store import FakeLessonStore
+from tests.fakes.fake_misses import FakeMissStore
+from tests.fakes.fake_outbox import FakeOutbox
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Feedback:
+    """The ports that one feedback database serves."""
+
+    store: FeedbackStore
+    outbox: Outbox
+    misses: MissStore
+
+
+@dataclass(frozen=True)
+class Case(Generic[T]):
+    """`is_shared`: several processes may have it open at once, and what is stored outlives them."""
+
+    open: Callable[[pytest.FixtureRequest], AbstractAsyncContextManager[T]]
+    is_shared: bool = False
+
+
+def names(cases: Mapping[str, Case[T]], *, shared: bool = False) -> list[str]:
+    """The parameters of a fixture: all adapters, or those that several processes may share."""
+    return [name for name, case in cases.items() if case.is_shared or not shared]
+
+
+@asynccontextmanager
+async def _fake_lessons(_: pytest.FixtureRequest) -> AsyncIterator[LessonStore]:
+    yield FakeLessonStore()
+
+
+@asynccontextmanager
+async def _fake_feedback(_: pytest.FixtureRequest) -> AsyncIterator[Feedback]:
+    outbox = FakeOutbox()
+    store = FakeFeedbackStore(outbox=outbox, new_id=_series_of_ids())
+    yield Feedback(store=store, outbox=outbox, misses=FakeMissStore())
+
+
+@asynccontextmanager
+async def _sqlite_lessons(request: pytest.FixtureRequest) -> AsyncIterator[LessonStore]:
+    database = Database(_sqlite(request, "lessons"), OBJECT_STORE)
+    yield SqlLessonStore(database=database)
+    await database.aclose()
+
+
+@asynccontextmanager
+async def _sqlite_feedback(request: pytest.FixtureRequest) -> AsyncIterator[Feedback]:
+    database = Database(_sqlite(request, "feedback"), FEEDBACK_DATABASE)
+    yield Feedback(
+        store=SqlFeedbackStore(database=database, new_id=_series_of_ids()),
+        outbox=SqlOutbox(database=database),
+        misses=SqlMissStore(database=database),
+    )
+    await database.aclose()
+
+
+def _sqlite(request: pytest.FixtureRequest, name: str) -> str:
+    return f"sqlite+aiosqlite:///{request.getfixturevalue('tmp_path')}/{name}.db"
+
+
+def _series_of_ids() -> CountingIds:
+    return CountingIds(random.getrandbits(32))
+
+
+LESSON_STORES: dict[str, Case[LessonStore]] = {
+    "fake": Case(_fake_lessons),
+    "sql-sqlite": Case(_sqlite_lessons, is_shared=True),
+}
+FEEDBACK: dict[str, Case[Feedback]] = {
+    "fake": Case(_fake_feedback),
+    "sql-sqlite": Case(_sqlite_feedback, is_shared=True),
+}
