@@ -12,7 +12,7 @@ import msgspec
 from sqlalchemy import ColumnElement, Connection, and_, func, insert, or_, select, update
 
 from adapters.feedback.rows import escalation_of, outbox_row
-from adapters.sql.cursors import decode_cursor, encode_cursor
+from adapters.sql.cursors import decode_id, encode_cursor
 from adapters.sql.database import Database
 from adapters.sql.tables import escalations as table
 from application.feedback.ports import EscalationFilter, EscalationPage, Outbox
@@ -81,7 +81,7 @@ class SqlOutbox(Outbox):
         if where.state is not None:
             statement = statement.where(table.c.state == where.state.value)
         if cursor is not None:
-            statement = statement.where(table.c.id < decode_cursor(cursor))
+            statement = statement.where(table.c.id < decode_id(cursor))
         rows = await self._database.read(lambda connection: connection.execute(statement).mappings().all())
         more = len(rows) > limit
         return EscalationPage(

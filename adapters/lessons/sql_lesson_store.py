@@ -11,7 +11,7 @@ from sqlalchemy.exc import IntegrityError
 
 from adapters.lessons.catalog_rows import changes_since, current_revision, demote, promote
 from adapters.lessons.rows import copy_of, lesson_of, lesson_row, log_of, log_row, vectors_row
-from adapters.sql.cursors import decode_cursor, encode_cursor
+from adapters.sql.cursors import decode_id, encode_cursor
 from adapters.sql.database import Database
 from adapters.sql.dialects import upsert
 from adapters.sql.requests import Requests
@@ -59,7 +59,7 @@ class SqlLessonStore(LessonStore):
         if where.text is not None:
             statement = statement.where(lessons.c.folded.contains(normalised(where.text), autoescape=True))
         if cursor is not None:
-            statement = statement.where(lessons.c.id < decode_cursor(cursor))
+            statement = statement.where(lessons.c.id < decode_id(cursor))
         rows = await self._database.read(lambda connection: connection.execute(statement).mappings().all())
         more = len(rows) > limit
         return LessonPage(

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import base64
 import binascii
+import re
 
 from domain.errors import FieldError, InvalidInput
+
+_ID = re.compile(r"[0-9a-f-]{36}")
 
 
 def encode_cursor(position: str) -> str:
@@ -29,6 +32,14 @@ def decode_number(cursor: str) -> int:
     if not position.isascii() or not position.isdigit() or len(position) > 18:
         raise bad_cursor()
     return int(position)
+
+
+def decode_id(cursor: str) -> str:
+    """A cursor that holds a row's id (a UUID)."""
+    position = decode_cursor(cursor)
+    if not _ID.fullmatch(position):
+        raise bad_cursor()
+    return position
 
 
 def bad_cursor() -> InvalidInput:

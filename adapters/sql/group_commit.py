@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from typing import Generic, TypeVar
 
 from sqlalchemy import Connection
-from sqlalchemy.exc import DBAPIError, IntegrityError
+from sqlalchemy.exc import IntegrityError
 
 from adapters.sql.database import Database
 from domain.errors import MemoryGridError, Overloaded, StoreUnavailable
@@ -63,7 +63,7 @@ class GroupCommit(Generic[_C, _R]):
             results = await self._database.write(lambda connection: self._carry_out(connection, commands))
         except StoreUnavailable as error:
             results = [error] * len(batch)
-        except DBAPIError:
+        except Exception:
             results = [await self._alone(command) for command in commands]
         except BaseException as error:
             for _, result in batch:
