@@ -178,7 +178,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     embedder_url: str = _env("MG_EMBEDDER_URL", _address, "")
     embedder_model: str = _env("MG_EMBEDDER_MODEL", str, "")
     embedder_api_key: str = _env("MG_EMBEDDER_API_KEY", str, "")
-    llm_model: str = _env("MG_LLM_MODEL", str, "claude-haiku-4-5")
+    llm_model: str = _env("MG_LLM_MODEL", str, "claude-haiku-5-5")
     llm_timeout_s: float = _env("MG_LLM_TIMEOUT_S", _number(0.1, 600), 20.0)
     anthropic_api_key: str = _env("ANTHROPIC_API_KEY", str, "")
     anthropic_base_url: str = _env("ANTHROPIC_BASE_URL", _address, "")

@@ -21,13 +21,13 @@ _DRIVERS = {
     "postgresql+asyncpg": "postgresql+asyncpg",
     "mysql": "mysql+asyncmy",
     "mysql+asyncmy": "mysql+asyncmy",
-    "mysql+aiomysql": "mysql+aiomysql",
+    "mysql+aiomysql": "mysql+asyncmy",
 }
 
 #: What a server says when two transactions were in each other's way and the whole transaction should be tried again:
 #: PostgreSQL's SQLSTATEs, MySQL's and TiDB's error numbers.
 _TRY_AGAIN_STATES = {"40001", "40P01"}
-_TRY_AGAIN_CODES = {1205, 1213, 8002, 8022, 8028, 9007}
+_TRY_AGAIN_CODES = {1020, 1205, 1213, 8002, 8022, 8028, 9007}
 
 #: Marks a connection whose transaction is going to write.
 WRITES = {"memorygrid_writes": True}

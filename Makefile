@@ -1,0 +1,55 @@
+# `make help` lists the targets. Everything works on a fresh clone: what a target needs, it sets up first.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+
+.DEFAULT_GOAL := help
+
+.PHONY: help
+help: ## List the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+.PHONY: setup
+setup: $(READY) ## Create .venv with everything that the service and its tests need
+
+$(READY): requirements.txt requirements-dev.txt pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --upgrade pip
+	$(BIN)/python -m pip install --quiet --require-hashes -r requirements.txt
+	$(BIN)/python -m pip install --quiet --require-hashes -r requirements-dev.txt
+	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --editable .
+	@touch $@
+
+.PHONY: demo
+demo: setup ## Tell the whole story in a minute: import, review, match, fail, repair
+	@$(BIN)/python -m entrypoints.demo
+
+.PHONY: run
+run: setup ## Serve on http://127.0.0.1:8001 with the sample lessons
+	@$(BIN)/python -m entrypoints.demo --serve
+
+.PHONY: test
+test: setup ## Run all tests
+	$(BIN)/python -m pytest
+
+.PHONY: lint
+lint: setup ## Check style, types and layers
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+.PHONY: format
+format: setup ## Format the code
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+.PHONY: check
+check: lint test ## What CI runs
+
+.PHONY: lock
+lock: setup ## Resolve and hash-lock the requirements anew
+	$(BIN)/python -m pip install --quiet uv
+	$(BIN)/uv pip compile pyproject.toml --universal --python-version 3.10 --generate-hashes --no-header -q -o requirements.txt
+	$(BIN)/uv pip compile requirements-dev.in -c requirements.txt --universal --python-version 3.10 --generate-hashes --no-header -q -o requirements-dev.txt
