@@ -22,7 +22,7 @@ _OPENS = re.compile(r"\ufeff?---[ \t]*\r?\n")
 _CLOSES = re.compile(r"^---[ \t]*(?:\r?\n|\Z)(?:\r?\n)?", re.MULTILINE)
 _UNQUOTED = re.compile(r"^([\w-]+:[ \t]+)(?![\"'|>\[{&*!%@`#])(\S[^\r\n]*(?:\r?\n[ \t]+\S[^\r\n]*)*)", re.MULTILINE)
 _QUOTE = "'"
-_UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
+_UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]|(?<=--)-")
 _ESCAPED = re.compile(rf'["\\]|{_UNPRINTABLE.pattern}')
 
 
@@ -146,7 +146,10 @@ def refusal(file: str, problems: Sequence[FieldError]) -> InvalidInput:
 
 
 def quoted(text: str) -> str:
-    """A YAML scalar on one line that every YAML reader turns back into exactly `text`."""
+    """A YAML scalar on one line that every YAML reader turns back into exactly `text`.
+
+    There are no three hyphens in it, for some readers of front matter look for the next three, wherever they are.
+    """
     if ('"' in text or "\\" in text) and not _UNPRINTABLE.search(text):
         return _QUOTE + text.replace(_QUOTE, _QUOTE * 2) + _QUOTE
     return '"' + _ESCAPED.sub(_escape, text) + '"'

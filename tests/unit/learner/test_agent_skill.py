@@ -135,6 +135,14 @@ def test_metadata_is_a_map_from_texts_to_texts() -> None:
     assert agent_skill.parse(agent_skill.render(COPY)).metadata == front["metadata"]
 
 
+def test_a_reader_that_looks_for_the_next_three_hyphens_finds_those_that_close_the_front_matter() -> None:
+    lesson = copy(title="-- a ---- b ---", tags=("---",), dsl_payload={"---": '"---'}, body="---\nbody")
+    _, front, body = agent_skill.render(lesson).split("---", 2)
+    assert yaml.safe_load(front)["metadata"]["title"] == lesson.title
+    assert body == "\n\n" + lesson.body
+    assert agent_skill.parse(agent_skill.render(lesson)).draft.dsl_payload == lesson.dsl_payload
+
+
 def test_the_same_lesson_gives_the_same_bytes_whatever_the_order_of_its_keys() -> None:
     turned = copy(dsl_payload=dict(reversed((COPY.dsl_payload or {}).items())))
     assert agent_skill.render(turned) == agent_skill.render(COPY)
