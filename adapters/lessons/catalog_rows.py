@@ -6,6 +6,8 @@ removal's. The revision row is locked from there to the commit, so that revision
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from sqlalchemy import Connection, delete, insert, select, union_all, update
 from sqlalchemy.sql import literal
 
@@ -44,6 +46,21 @@ def demote(connection: Connection, lesson_id: str) -> None:
     revision = _next_revision(connection)
     _forget(connection, lesson_id)
     upsert(connection, catalog_removals, ("lesson_id",), [{"lesson_id": lesson_id, "revision": revision}])
+
+
+def put_vectors(connection: Connection, embedded: Sequence[CatalogItem]) -> None:
+    """Stores the embeddings of those copies that are still the present ones."""
+    table = promoted_lessons
+    ids = [item.copy.id for item in embedded]
+    present = select(table.c.lesson_id, table.c.version).where(table.c.lesson_id.in_(ids)).with_for_update()
+    versions = {row.lesson_id: row.version for row in connection.execute(present.order_by(table.c.lesson_id))}
+    rows = [
+        vectors_row(item.vectors)
+        for item in sorted(embedded, key=lambda item: item.copy.id)
+        if item.vectors is not None and versions.get(item.copy.id) == item.copy.version
+    ]
+    if rows:
+        upsert(connection, lesson_vectors, ("lesson_id", "embedder"), rows)
 
 
 def changes_since(connection: Connection, revision: int, embedder: str, limit: int) -> CatalogDelta:

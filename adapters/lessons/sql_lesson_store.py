@@ -6,14 +6,14 @@ from collections.abc import Sequence
 from datetime import datetime
 
 import msgspec
-from sqlalchemy import Connection, delete, func, insert, select, update
+from sqlalchemy import Connection, RowMapping, bindparam, delete, func, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
-from adapters.lessons.catalog_rows import changes_since, current_revision, demote, promote
-from adapters.lessons.rows import copy_of, lesson_of, lesson_row, log_of, log_row, vectors_row
+from adapters.lessons.catalog_rows import changes_since, current_revision, demote, promote, put_vectors
+from adapters.lessons.rows import copy_of, lesson_of, lesson_row, log_of, log_row
 from adapters.sql.cursors import decode_id, encode_cursor
 from adapters.sql.database import Database
-from adapters.sql.dialects import upsert
+from adapters.sql.dialects import has_item
 from adapters.sql.requests import Requests
 from adapters.sql.tables import (
     applied_escalations,
@@ -25,11 +25,11 @@ from adapters.sql.tables import (
 )
 from application.learner.ports import (
     CatalogDelta,
+    CatalogItem,
     LessonChange,
     LessonFilter,
     LessonPage,
     LessonStore,
-    StoredVectors,
 )
 from application.shared.ports import IdempotencyRecord
 from domain.errors import KeyReused, RequestInProgress, UnknownLesson
@@ -38,6 +38,7 @@ from domain.learner.log import Event, Flag, LogEntry, QueuedLesson
 from domain.learner.ranking import normalised
 
 _REQUESTS = Requests(lesson_requests)
+_LOCKED = select(lessons).where(lessons.c.id == bindparam("lesson_id")).with_for_update()
 
 
 class SqlLessonStore(LessonStore):
@@ -53,14 +54,16 @@ class SqlLessonStore(LessonStore):
             statement = statement.where(lessons.c.status == where.status.value)
         if where.bin is not None:
             statement = statement.where(lessons.c.bin == where.bin.value)
-        if where.tag is not None:
-            encoded = msgspec.json.encode(where.tag).decode()
-            statement = statement.where(lessons.c.tags.contains(encoded, autoescape=True))
         if where.text is not None:
             statement = statement.where(lessons.c.folded.contains(normalised(where.text), autoescape=True))
         if cursor is not None:
             statement = statement.where(lessons.c.id < decode_id(cursor))
-        rows = await self._database.read(lambda connection: connection.execute(statement).mappings().all())
+
+        def work(connection: Connection) -> Sequence[RowMapping]:
+            of_tag = [has_item(connection, lessons.c.tags, where.tag)] if where.tag is not None else []
+            return connection.execute(statement.where(*of_tag)).mappings().all()
+
+        rows = await self._database.read(work)
         more = len(rows) > limit
         return LessonPage(
             lessons=[lesson_of(row) for row in rows[:limit]],
@@ -108,8 +111,7 @@ class SqlLessonStore(LessonStore):
         return await self._database.write(lambda connection: _change(connection, change))
 
     async def escalation_applied(self, escalation_id: str) -> bool:
-        statement = select(applied_escalations.c.lesson_id).where(applied_escalations.c.escalation_id == escalation_id)
-        return await self._database.read(lambda connection: connection.execute(statement).first() is not None)
+        return await self._database.read(lambda connection: _is_applied(connection, escalation_id))
 
     async def erase(self, lesson_id: str, entry: LogEntry) -> None:
         def work(connection: Connection) -> None:
@@ -135,11 +137,9 @@ class SqlLessonStore(LessonStore):
     async def changes_since(self, revision: int, embedder: str, limit: int) -> CatalogDelta:
         return await self._database.read(lambda connection: changes_since(connection, revision, embedder, limit))
 
-    async def put_vectors(self, vectors: Sequence[StoredVectors]) -> None:
-        if not vectors:
-            return
-        rows = [vectors_row(one) for one in sorted(vectors, key=lambda one: one.lesson_id)]
-        await self._database.write(lambda db: upsert(db, lesson_vectors, ("lesson_id", "embedder"), rows))
+    async def put_vectors(self, embedded: Sequence[CatalogItem]) -> None:
+        if embedded:
+            await self._database.write(lambda connection: put_vectors(connection, embedded))
 
     async def forget_vectors(self, keep: str) -> None:
         statement = delete(lesson_vectors).where(lesson_vectors.c.embedder != keep)
@@ -170,9 +170,17 @@ def _answer(connection: Connection, request: IdempotencyRecord | None) -> bytes 
     return None
 
 
+def _is_applied(connection: Connection, escalation_id: str) -> bool:
+    statement = select(applied_escalations.c.lesson_id).where(applied_escalations.c.escalation_id == escalation_id)
+    return connection.execute(statement).first() is not None
+
+
 def _change(connection: Connection, change: LessonChange) -> bool:
     lesson = change.lesson
-    if _get(connection, lesson.id, lock=True) != change.expected:
+    present = connection.execute(_LOCKED, {"lesson_id": lesson.id}).mappings().first()
+    if present is None or lesson_of(present) != change.expected:
+        return False
+    if change.escalation_id is not None and _is_applied(connection, change.escalation_id):
         return False
     row = lesson_row(lesson)
     connection.execute(update(lessons).where(lessons.c.id == row.pop("id")).values(row))

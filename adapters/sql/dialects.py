@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 
-from sqlalchemy import Connection, Table, event
+import msgspec
+from sqlalchemy import Column, ColumnElement, Connection, Table, Text, cast, event, func, select, type_coerce
 from sqlalchemy.dialects import mysql, postgresql, sqlite
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError, InterfaceError, OperationalError
@@ -111,6 +112,19 @@ def upsert(
     excluded = insert.excluded
     values = {name: table.c[name] + excluded[name] if name in added else excluded[name] for name in others}
     connection.execute(insert.on_conflict_do_update(index_elements=list(keys), set_=values), rows)
+
+
+def has_item(connection: Connection, column: Column[object], item: str) -> ColumnElement[bool]:
+    """Whether the JSON array in a text column holds exactly this text."""
+    array = type_coerce(column, Text())
+    match connection.dialect.name:
+        case "mysql":
+            return func.json_contains(array, msgspec.json.encode(item).decode()) == 1
+        case "postgresql":
+            return cast(array, postgresql.JSONB).contains([item])
+        case _:
+            items = func.json_each(array).table_valued("value")
+            return select(items.c.value).where(items.c.value == item).correlate(column.table).exists()
 
 
 def lock_for_migration(connection: Connection, name: str) -> None:

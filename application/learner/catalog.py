@@ -171,7 +171,8 @@ class Catalog:
         missing = [item.copy for item in items if item.vectors is None]
         embedded = await self._embed(missing) if missing else []
         if embedded:
-            await self._store.put_vectors(embedded)
+            pairs = zip(missing, embedded, strict=True)
+            await self._store.put_vectors([CatalogItem(copy=copy, vectors=vectors) for copy, vectors in pairs])
         return [item.vectors for item in items if item.vectors is not None] + embedded
 
     async def _catch_up_vectors(self) -> None:

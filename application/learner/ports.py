@@ -148,8 +148,11 @@ class LessonStore(Protocol):
         """
 
     @abstractmethod
-    async def put_vectors(self, vectors: Sequence[StoredVectors]) -> None:
-        """Stores embeddings of promoted copies (of an embedder that is new to them)."""
+    async def put_vectors(self, embedded: Sequence[CatalogItem]) -> None:
+        """Stores embeddings of promoted copies (of an embedder that is new to them).
+
+        Those of a copy that is no longer the lesson's present one are not stored.
+        """
 
     @abstractmethod
     async def forget_vectors(self, keep: str) -> None:

@@ -17,7 +17,7 @@ from application.learner.ports import (
     StoredVectors,
 )
 from application.shared.ports import IdempotencyRecord
-from domain.errors import StoreUnavailable, UnknownLesson
+from domain.errors import UnknownLesson
 from domain.learner.lesson import Lesson, PromotedLesson, Status
 from domain.learner.log import Event, Flag, LogEntry, QueuedLesson
 from domain.learner.ranking import normalised
@@ -67,9 +67,10 @@ class FakeLessonStore(Reachable, LessonStore):
         earlier = self._answers.find(request)
         if earlier is not None:
             return earlier
+        msgspec.json.encode(changes)
         ids = [change.lesson.id for change in changes]
         if len(set(ids)) < len(ids) or any(one in self._lessons for one in ids):
-            raise StoreUnavailable("two lessons with one id")
+            raise ValueError("two lessons with one id")
         for change in changes:
             self._numbers[change.lesson.id] = len(self._numbers)
             self._store(change)
@@ -130,11 +131,11 @@ class FakeLessonStore(Reachable, LessonStore):
             complete=complete,
         )
 
-    async def put_vectors(self, vectors: Sequence[StoredVectors]) -> None:
+    async def put_vectors(self, embedded: Sequence[CatalogItem]) -> None:
         await self.reached("put_vectors")
-        for one in vectors:
-            if one.lesson_id in self._copies:
-                self._vectors[one.lesson_id, one.embedder] = one
+        for item in embedded:
+            if item.vectors is not None and self._copies.get(item.copy.id) == item.copy:
+                self._vectors[item.copy.id, item.vectors.embedder] = item.vectors
 
     async def forget_vectors(self, keep: str) -> None:
         await self.reached("forget_vectors")
@@ -155,16 +156,20 @@ class FakeLessonStore(Reachable, LessonStore):
         self._logs.setdefault(lesson_id, []).extend(change.log)
         if change.escalation_id is not None:
             self._escalations.add(change.escalation_id)
-        if change.promote is not None or change.deletes_copy:
-            self._remove_copy(lesson_id)
         if change.promote is not None:
+            self._forget_vectors(lesson_id)
             self._copies[lesson_id] = change.promote
             self._move(lesson_id)
+        elif change.deletes_copy:
+            self._remove_copy(lesson_id)
         if change.vectors is not None:
             self._vectors[lesson_id, change.vectors.embedder] = change.vectors
 
-    def _remove_copy(self, lesson_id: str) -> None:
+    def _forget_vectors(self, lesson_id: str) -> None:
         self._vectors = {key: one for key, one in self._vectors.items() if key[0] != lesson_id}
+
+    def _remove_copy(self, lesson_id: str) -> None:
+        self._forget_vectors(lesson_id)
         if self._copies.pop(lesson_id, None) is not None:
             self._move(lesson_id)
 
