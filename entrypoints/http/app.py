@@ -37,7 +37,7 @@ def create_learner_app(services: LearnerServices, options: HttpOptions) -> ASGIA
 
 def _app(title: str, mounted: Sequence[tuple[Operation[Any], object]], options: HttpOptions) -> ASGIApp:
     mounted = [*mounted, *((one, options.readiness) for one in health.OPERATIONS)]
-    description = schema.description(title, [one for one, _ in mounted])
+    description = schema.Description(title, [one for one, _ in mounted])
     mounted += [(one, description) for one in schema.OPERATIONS]
     paths: dict[str, dict[str, Serve]] = {}
     for one, given in mounted:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from functools import cached_property
 from typing import Any
 
 import msgspec
@@ -31,34 +32,36 @@ _PARAMETER = re.compile(r"\{(\w+):str\}")
 _VERSION = "0.1.0"
 
 
-class Description(msgspec.Struct, frozen=True):
-    """The whole document, ready to be sent."""
+class Description:
+    """The whole document of some routes; made when it is first asked for."""
 
-    json: bytes
-    yaml: bytes
+    def __init__(self, title: str, operations: Sequence[Operation[Any]]) -> None:
+        self._title = title
+        self._operations = tuple(operations)
 
+    @cached_property
+    def json(self) -> bytes:
+        return msgspec.json.format(msgspec.json.encode(self._document()), indent=2)
 
-def description(title: str, operations: Sequence[Operation[Any]]) -> Description:
-    """Describes these routes."""
-    shapes = _Shapes(operations)
-    paths: dict[str, JsonObject] = {}
-    for one in operations:
-        path = _PARAMETER.sub(r"{\1}", one.path)
-        paths.setdefault(path, {})[one.method.lower()] = _described(one, shapes)
-    document = {
-        "openapi": "3.1.0",
-        "info": {"title": title, "version": _VERSION, "description": _ABOUT},
-        "paths": paths,
-        "components": {
-            "schemas": shapes.components,
-            "securitySchemes": {"key": {"type": "http", "scheme": "bearer", "description": _KEYS}},
-        },
-    }
-    plain = msgspec.json.decode(msgspec.json.encode(document))
-    return Description(
-        json=msgspec.json.format(msgspec.json.encode(plain), indent=2),
-        yaml=yaml.safe_dump(plain, sort_keys=False, allow_unicode=True).encode(),
-    )
+    @cached_property
+    def yaml(self) -> bytes:
+        return yaml.safe_dump(msgspec.json.decode(self.json), sort_keys=False, allow_unicode=True).encode()
+
+    def _document(self) -> JsonObject:
+        shapes = _Shapes(self._operations)
+        paths: dict[str, JsonObject] = {}
+        for one in self._operations:
+            path = _PARAMETER.sub(r"{\1}", one.path)
+            paths.setdefault(path, {})[one.method.lower()] = _described(one, shapes)
+        return {
+            "openapi": "3.1.0",
+            "info": {"title": self._title, "version": _VERSION, "description": _ABOUT},
+            "paths": paths,
+            "components": {
+                "schemas": shapes.components,
+                "securitySchemes": {"key": {"type": "http", "scheme": "bearer", "description": _KEYS}},
+            },
+        }
 
 
 class _Shapes:
