@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 import anyio
 
-from adapters.llm.circuit_breaker import CircuitBreaker
+from adapters.circuit_breaker import CircuitBreaker
 from adapters.llm.messages_api import Message, MessagesApiError, Option
-from adapters.llm.per_event_loop import PerEventLoop
 from adapters.llm.retry_policy import RetryPolicy
+from adapters.per_event_loop import PerEventLoop
 from application.shared.ports import Llm, LlmPrompt, LlmReply
 from domain.errors import LlmUnavailable
 
@@ -43,7 +43,7 @@ class AnthropicLlm(Llm):
         self._model = model
         self._base_url = base_url
         self._retries = retries or RetryPolicy()
-        self._circuit = circuit or CircuitBreaker()
+        self._circuit = circuit or CircuitBreaker("The language model", LlmUnavailable)
         self._clients = PerEventLoop(self._connect)
         self._options: frozenset[Option] = frozenset({"output_config", "thinking"})
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import base64
 import binascii
 import hashlib
@@ -13,6 +12,7 @@ from urllib.parse import urlsplit
 import httpx
 import msgspec
 
+from adapters.per_event_loop import PerEventLoop
 from application.feedback.ports import EscalationTarget
 from application.shared.ports import Clock
 from domain.errors import DeliveryFailed, InvalidConfiguration
@@ -66,8 +66,7 @@ class HttpTarget(EscalationTarget):
         self._clock = clock
         self._authorization = authorization
         self._signer = signer
-        self._client: httpx.AsyncClient | None = None
-        self._loop: asyncio.AbstractEventLoop | None = None
+        self._clients = PerEventLoop(_connect)
 
     @property
     def name(self) -> str:
@@ -77,10 +76,10 @@ class HttpTarget(EscalationTarget):
 
     async def deliver(self, escalation: Escalation) -> State:
         body = msgspec.json.encode(self._body(escalation))
+        headers = self._headers(escalation, body)
         try:
-            async with self._http().stream(
-                "POST", self._url, content=body, headers=self._headers(escalation, body)
-            ) as response:
+            client = await self._clients.current()
+            async with client.stream("POST", self._url, content=body, headers=headers) as response:
                 status = response.status_code
         except (httpx.HTTPError, httpx.InvalidURL) as error:
             raise DeliveryFailed(f"{self.name}: {type(error).__name__}") from error
@@ -89,16 +88,7 @@ class HttpTarget(EscalationTarget):
         return State.DELIVERED
 
     async def aclose(self) -> None:
-        client, self._client = self._client, None
-        if client is not None:
-            await client.aclose()
-
-    def _http(self) -> httpx.AsyncClient:
-        """One client an event loop: its connections belong to the loop that opened them."""
-        loop = asyncio.get_running_loop()
-        if self._client is None or self._loop is not loop:
-            self._client, self._loop = httpx.AsyncClient(timeout=_TIMEOUT_S, follow_redirects=False), loop
-        return self._client
+        await self._clients.aclose()
 
     def _headers(self, escalation: Escalation, body: bytes) -> dict[str, str]:
         headers = {"content-type": "application/json", "idempotency-key": escalation.id}
@@ -107,3 +97,7 @@ class HttpTarget(EscalationTarget):
         if self._signer is not None:
             headers.update(self._signer.headers(escalation.id, int(self._clock.now().timestamp()), body))
         return headers
+
+
+def _connect() -> httpx.AsyncClient:
+    return httpx.AsyncClient(timeout=_TIMEOUT_S, follow_redirects=False)

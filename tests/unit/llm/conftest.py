@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from adapters.circuit_breaker import CircuitBreaker
 from adapters.llm import anthropic_sdk
 from adapters.llm.anthropic_llm import AnthropicLlm
-from adapters.llm.circuit_breaker import CircuitBreaker
 from adapters.llm.retry_policy import RetryPolicy
 from tests.fakes.anthropic_stand_in import AnthropicStandIn
 from tests.unit.llm.asking import KEY

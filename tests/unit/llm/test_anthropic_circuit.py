@@ -7,8 +7,8 @@ import anyio
 import pytest
 from msgspec import structs
 
+from adapters.circuit_breaker import CircuitBreaker
 from adapters.llm.anthropic_llm import AnthropicLlm
-from adapters.llm.circuit_breaker import CircuitBreaker
 from domain.errors import LlmUnavailable
 from tests.fakes.anthropic_stand_in import FOR_EVER, Answer, AnthropicStandIn, error, message
 from tests.unit.llm.asking import PROMPT, refusal_of
@@ -21,7 +21,7 @@ OPEN_S = 0.2
 @pytest.fixture
 def circuit() -> CircuitBreaker:
     """Opens after two failures."""
-    return CircuitBreaker(threshold=2, open_s=OPEN_S)
+    return CircuitBreaker("The language model", LlmUnavailable, threshold=2, open_s=OPEN_S)
 
 
 @pytest.mark.parametrize(
@@ -42,7 +42,7 @@ def circuit() -> CircuitBreaker:
 async def test_a_dead_model_is_not_asked_by_every_request(
     api: AnthropicStandIn, llm_with: With, answer: Answer | None
 ) -> None:
-    llm = llm_with(CircuitBreaker(threshold=2, open_s=60))
+    llm = llm_with(CircuitBreaker("The language model", LlmUnavailable, threshold=2, open_s=60))
     api.will(answer)
     first = [await refusal_of(llm, timeout_s=0.4) for _ in range(2)]
     refused = await refusal_of(llm, timeout_s=0.4)

@@ -13,12 +13,13 @@ from tests.unit.llm.asking import KEY, PROMPT
 FIRST_USE = """
 import sys, time, anyio
 from adapters.llm.anthropic_llm import AnthropicLlm
-from adapters.llm.circuit_breaker import CircuitBreaker
+from adapters.circuit_breaker import CircuitBreaker
 from domain.errors import LlmUnavailable
 from tests.unit.llm.asking import KEY, PROMPT
 
 async def main():
-    llm = AnthropicLlm(api_key=KEY, model="a-model", base_url=sys.argv[1], circuit=CircuitBreaker(threshold=1))
+    circuit = CircuitBreaker("The language model", LlmUnavailable, threshold=1)
+    llm = AnthropicLlm(api_key=KEY, model="a-model", base_url=sys.argv[1], circuit=circuit)
     assert llm.problem() is None
     assert not {"anthropic", "httpx2", "pydantic"} & set(sys.modules), "imported before the first use"
     started = time.monotonic()

@@ -1,4 +1,4 @@
-"""Keeps a model that does not answer from costing every request its full time limit."""
+"""Keeps a service that does not answer from costing every request its full time limit."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from domain.errors import LlmUnavailable
+from domain.errors import Unavailable
 
 logger = logging.getLogger(__name__)
 
@@ -22,24 +22,33 @@ class Call:
         self.reason = ""
 
     def succeeded(self) -> None:
-        """The model's API is there, whatever it said."""
+        """The service is there, whatever it said."""
         self.alive = True
 
     def failed(self, reason: str) -> None:
-        """The API is away, or of no use to anyone. `reason` is one sentence."""
+        """The service is away, or of no use to anyone. `reason` is one sentence."""
         self.alive, self.reason = False, reason
 
 
 class CircuitBreaker:
     """Closed: every call goes. Open: none does. Half-open: one does, and its end decides.
 
+    `what` is the service's name at the start of a sentence, `error` what a refused call raises.
     `threshold` failures in a row open it for `open_s` seconds; then it is half-open until a call has succeeded (closed)
     or failed (open again). Used from one thread; it outlives event loops, hence a `clock` of its own, in seconds.
     """
 
     def __init__(
-        self, *, threshold: int = 5, open_s: float = 10.0, clock: Callable[[], float] = time.monotonic
+        self,
+        what: str,
+        error: type[Unavailable],
+        *,
+        threshold: int = 5,
+        open_s: float = 10.0,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
+        self._what = what
+        self._error = error
         self._threshold = threshold
         self._open_s = open_s
         self._clock = clock
@@ -56,13 +65,13 @@ class CircuitBreaker:
         if left_s <= 0 and not self._trial_under_way:
             return None
         until = f"is left alone for {left_s:.1f} s more" if left_s > 0 else "is being tried again"
-        return f"The language model failed {self._failures} times in a row and {until}. {self._reason}"
+        return f"{self._what} failed {self._failures} times in a row and {until}. {self._reason}"
 
     @contextmanager
     def call(self) -> Iterator[Call]:
-        """Admits one call and learns from its end. Raises `LlmUnavailable` where no call may go."""
+        """Admits one call and learns from its end. Raises `error` where no call may go."""
         if (problem := self.problem()) is not None:
-            raise LlmUnavailable(problem)
+            raise self._error(problem)
         trial = self._opened_at is not None
         self._trial_under_way = trial
         call = Call()
@@ -77,7 +86,7 @@ class CircuitBreaker:
     def _learn(self, call: Call, *, trial: bool) -> None:
         if call.alive:
             if self._opened_at is not None:
-                logger.info("The language model answers again.")
+                logger.info("%s answers again.", self._what)
             self._failures, self._opened_at = 0, None
             return
         self._failures += 1
@@ -86,7 +95,8 @@ class CircuitBreaker:
         if trial if self._opened_at is not None else self._failures >= self._threshold:
             self._opened_at = self._clock()
             logger.warning(
-                "The language model failed %d times in a row and is left alone for %g s. %s",
+                "%s failed %d times in a row and is left alone for %g s. %s",
+                self._what,
                 self._failures,
                 self._open_s,
                 self._reason,

@@ -9,7 +9,7 @@ import anyio
 import anyio.lowlevel
 import pytest
 
-from adapters.llm.per_event_loop import PerEventLoop
+from adapters.per_event_loop import PerEventLoop
 
 
 class Client:

@@ -5,7 +5,7 @@ from contextlib import ExitStack
 
 import pytest
 
-from adapters.llm.circuit_breaker import CircuitBreaker
+from adapters.circuit_breaker import CircuitBreaker
 from domain.errors import LlmUnavailable
 
 
@@ -27,7 +27,7 @@ def time() -> Time:
 @pytest.fixture
 def circuit(time: Time) -> CircuitBreaker:
     """Opens for 10 s after 3 failures."""
-    return CircuitBreaker(threshold=3, open_s=10.0, clock=time)
+    return CircuitBreaker("The language model", LlmUnavailable, threshold=3, open_s=10.0, clock=time)
 
 
 def fail(circuit: CircuitBreaker, times: int = 1) -> None:
