@@ -116,9 +116,12 @@ async def test_a_file_that_is_a_link_is_replaced_and_not_written_through(
 ) -> None:
     place = file_of(root, copy()).parent if name == "SKILL.md" else root
     place.mkdir(parents=True)
+    same = agent_skill.render(copy()) if name == "SKILL.md" else "3\n"
+    (outside / "SKILL.md").write_bytes(same.encode())
     (place / name).symlink_to(outside / "SKILL.md")
     await folder.apply([copy()], [], 3)
-    assert (outside / "SKILL.md").read_text() == "somebody's"
+    await folder.apply([copy(body="Other")], [], 3)
+    assert (outside / "SKILL.md").read_bytes() == same.encode()
     assert not (place / name).is_symlink()
     assert await folder.revision() == 3
 
@@ -154,13 +157,15 @@ async def test_other_peoples_folders_are_left_alone(root: Path, folder: SkillFol
     foreign = root / "skills_base" / "pdf-forms" / "SKILL.md"
     backup = root / "skills_base" / "backup-of-mine" / "SKILL.md"
     alike = root / "skills_base" / f"theirs-{agent_skill.digest(ID)}" / "SKILL.md"
-    for path, text in ((foreign, "---\nname: pdf-forms\n---\n"), (backup, agent_skill.render(copy())), (alike, "x")):
+    mixed = root / "skills_base" / f"mixed-{agent_skill.digest(OTHER_ID)}" / "SKILL.md"
+    mine = agent_skill.render(copy())
+    others = {foreign: "---\nname: pdf-forms\n---\n", backup: mine, alike: "x", mixed: mine}
+    for path, text in others.items():
         path.parent.mkdir()
         path.write_bytes(text.encode())
     await folder.apply([copy(title="Renamed")], [], 2)
-    await folder.apply([], [ID], 3)
-    left = {path.parent.name for path in (root / "skills_base").rglob("SKILL.md")}
-    assert left == {foreign.parent.name, backup.parent.name, alike.parent.name}
+    await folder.apply([], [ID, OTHER_ID], 3)
+    assert names_in(root / "skills_base") == {path.parent.name for path in others}
 
 
 async def test_a_name_that_another_lesson_has_is_not_taken_from_it(root: Path, folder: SkillFolder) -> None:

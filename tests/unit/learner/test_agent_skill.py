@@ -98,6 +98,8 @@ def test_a_skill_name_is_the_slug_of_the_title_and_eight_hex_digits_of_the_id() 
     name = agent_skill.skill_name("  Écrire à Zoë -- (v2)!", "x")
     assert re.fullmatch(r"ecrire-a-zoe-v2-[0-9a-f]{8}", name)
     assert agent_skill.skill_name("東京", "x").startswith("lesson-")
+    assert len(agent_skill.skill_name("a" * 100, "x")) == 64
+    assert re.fullmatch(r"a{54}-[0-9a-f]{8}", agent_skill.skill_name("a" * 54 + " b", "x"))
     assert agent_skill.skill_name("same", "x") != agent_skill.skill_name("same", "y")
     assert agent_skill.skill_name("same", "x") != agent_skill.skill_name("same", "x", 1)
 

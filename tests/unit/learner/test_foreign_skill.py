@@ -64,6 +64,8 @@ def test_the_title_is_the_one_in_the_metadata_else_the_first_heading_else_the_na
     assert agent_skill.parse(skill(front + "\nmetadata: {title: 'In  metadata'}", "# H")).draft.title == "In  metadata"
     assert agent_skill.parse(skill(front, "text\n\n##  A  *heading*  ##\n# Later")).draft.title == "A *heading*"
     assert agent_skill.parse(skill(front, "# C#")).draft.title == "C#"
+    fenced = "````md\n```\n# not yet\n````\n# Now"
+    assert agent_skill.parse(skill(front, fenced)).draft.title == "Now"
     assert agent_skill.parse(skill(front, "no heading")).draft.title == "a-b"
     assert agent_skill.parse(skill(front, f"# {'x' * 501}")).draft.title == "a-b"
 
