@@ -10,16 +10,19 @@ from domain.errors import FieldError
 from domain.learner.lesson import LessonDraft
 
 LONGEST_TITLE = 500
+LONGEST_TAG = 100
+LONGEST_SOURCE = 500
+MOST_TAGS = 64
 DEEPEST = 32
 """Levels of nesting that any input of the service may have."""
 
-_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 _UNSTORABLE = re.compile(r"[\x00\ud800-\udfff]")
 
 
 def is_title(text: str) -> bool:
     """1 to 500 characters, none of them a control character or half of a surrogate pair."""
-    return 0 < len(text) <= LONGEST_TITLE and not _CONTROL.search(text) and not _UNSTORABLE.search(text)
+    return _is_line(text, 1, LONGEST_TITLE)
 
 
 def problems(draft: LessonDraft) -> list[FieldError]:
@@ -27,13 +30,23 @@ def problems(draft: LessonDraft) -> list[FieldError]:
     found = []
     if not is_title(draft.title):
         found.append(FieldError("title", f"must be 1 to {LONGEST_TITLE} characters without control characters"))
-    texts = {"body": draft.body, "source": draft.source, **{f"tags[{n}]": tag for n, tag in enumerate(draft.tags)}}
-    for path, text in texts.items():
-        if _UNSTORABLE.search(text):
-            found.append(FieldError(path, "must not hold a NUL character or half of a surrogate pair"))
+    if _UNSTORABLE.search(draft.body):
+        found.append(FieldError("body", "must not hold a NUL character or half of a surrogate pair"))
+    if len(draft.tags) > MOST_TAGS:
+        found.append(FieldError("tags", f"must be at most {MOST_TAGS}"))
+    for index, tag in enumerate(draft.tags[:MOST_TAGS]):
+        if not _is_line(tag, 1, LONGEST_TAG):
+            reason = f"must be 1 to {LONGEST_TAG} characters without control characters"
+            found.append(FieldError(f"tags[{index}]", reason))
+    if not _is_line(draft.source, 0, LONGEST_SOURCE):
+        found.append(FieldError("source", f"must be at most {LONGEST_SOURCE} characters without control characters"))
     about_payload = dict.fromkeys(_payload_problems(draft.dsl_payload))
     found.extend(FieldError("dsl_payload", message) for message in about_payload)
     return found
+
+
+def _is_line(text: str, shortest: int, longest: int) -> bool:
+    return shortest <= len(text) <= longest and not _CONTROL.search(text)
 
 
 def _payload_problems(payload: object) -> Iterator[str]:

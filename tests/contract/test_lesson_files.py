@@ -31,7 +31,7 @@ def copy(**other: Any) -> PromotedLesson:
         "bin": Bin.SKILLS,
         "title": "Retry uploads: 'Zoë' \"漢字\"",
         "body": "\n# Meaning\r\n\r\n---\r\nΩ \U0001f9ea \u2028 no line end",
-        "tags": ("uploads", "a, b", ""),
+        "tags": ("uploads", "a, b", "\u2028 Ω"),
         "dsl_payload": {"action": "retry", "steps": [1, 2.5, None, True, {"a": "\u0085"}]},
         "version": 7,
         "review_round": 3,

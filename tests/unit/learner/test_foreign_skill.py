@@ -115,7 +115,7 @@ def test_an_unquoted_colon_in_a_description_is_text() -> None:
             "front matter",
             "line 4: the character U+D800",
         ),
-        (skill('name: a\ndescription: d\nmetadata: {tags: ["\\0"]}'), "tags[0]", "must not hold a NUL character"),
+        (skill('name: a\ndescription: d\nmetadata: {tags: ["\\0"]}'), "tags[0]", "must be 1 to 100 characters"),
     ],
 )
 def test_what_is_wrong_with_a_file_is_said_with_its_key_and_line(text: str, path: str, message: str) -> None:

@@ -12,7 +12,8 @@ from domain.errors import InvalidInput
 from domain.learner import runbook
 from domain.learner.lesson import Bin, LessonDraft
 
-TITLES = st.text(st.characters(exclude_categories=["Cc", "Cs"]), min_size=1, max_size=500)
+LETTERS = st.characters(exclude_categories=["Cc", "Cs"])
+TITLES = st.text(LETTERS, min_size=1, max_size=500)
 TEXTS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"))
 SCALARS = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | TEXTS
 DRAFTS = st.builds(
@@ -20,9 +21,9 @@ DRAFTS = st.builds(
     bin=st.sampled_from(Bin),
     title=TITLES,
     body=TEXTS,
-    tags=st.lists(TEXTS, max_size=3).map(tuple),
+    tags=st.lists(st.text(LETTERS, min_size=1, max_size=100), max_size=3).map(tuple),
     dsl_payload=st.none() | st.dictionaries(TEXTS, SCALARS | st.lists(SCALARS, max_size=2), max_size=3),
-    source=TEXTS,
+    source=st.text(LETTERS, max_size=500),
 )
 
 
@@ -143,6 +144,12 @@ def test_a_row_may_leave_out_all_but_title_and_body() -> None:
         ('{"title": "", "body": "B"}', "title: must be 1 to 500 characters without control characters"),
         ('{"title": "T\\n", "body": "B"}', "title: must be 1 to 500 characters without control characters"),
         ('{"title": "T", "body": "\\u0000"}', "body: must not hold a NUL character or half of a surrogate pair"),
+        ('{"title": "T", "body": "", "tags": [""]}', "tags[0]: must be 1 to 100 characters without control characters"),
+        ('{"title": "T", "body": "", "tags": [' + '"t",' * 64 + '"t"]}', "tags: must be at most 64"),
+        (
+            '{"title": "T", "body": "", "source": "a\\n"}',
+            "source: must be at most 500 characters without control characters",
+        ),
         (
             '{"title": "T", "body": "", "dsl_payload": {"a": ' + "[" * 40 + "]" * 40 + "}}",
             "dsl_payload: must not be nested deeper than 32 levels",
