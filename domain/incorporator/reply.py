@@ -9,7 +9,8 @@ import msgspec
 
 from domain.values import JsonObject
 
-_MAX_TRIES = 64
+_LONGEST = 32_768
+_MOST_LOOKED_AT = 4 * _LONGEST
 
 
 class Choice(msgspec.Struct, frozen=True, kw_only=True):
@@ -38,10 +39,16 @@ def parse_choice(text: str) -> Choice | None:
             return Choice(lesson_id=None, confidence=0.0)
         if not isinstance(lesson_id, str) or isinstance(confidence, bool) or not isinstance(confidence, int | float):
             return None
-        if not math.isfinite(confidence):
-            return None
-        return Choice(lesson_id=lesson_id, confidence=min(1.0, max(0.0, float(confidence))))
+        return _choice(lesson_id, confidence)
     return None
+
+
+def _choice(lesson_id: str, confidence: float) -> Choice | None:
+    try:
+        number = float(confidence)
+    except OverflowError:
+        return None
+    return Choice(lesson_id=lesson_id, confidence=min(1.0, max(0.0, number))) if math.isfinite(number) else None
 
 
 def parse_action(text: str) -> tuple[Action, JsonObject] | None:
@@ -54,14 +61,18 @@ def parse_action(text: str) -> tuple[Action, JsonObject] | None:
 
 
 def _objects(text: str) -> Iterator[JsonObject]:
-    """Each JSON object in the text, in order, with whatever stands between them skipped."""
-    start, tries = text.find("{"), 0
-    while start >= 0 and tries < _MAX_TRIES:
-        tries += 1
+    """Each JSON object in the text, in order, with whatever stands between them skipped.
+
+    The work is bounded, whatever the model says: no more than so many characters are looked at, all tries together.
+    """
+    text = text[:_LONGEST]
+    start, looked_at = text.find("{"), 0
+    while start >= 0 and looked_at < _MOST_LOOKED_AT:
         end = _end_of_object(text, start)
+        looked_at += (end or len(text)) - start
         try:
             found = msgspec.json.decode(text[start:end], type=dict[str, object]) if end else None
-        except (msgspec.DecodeError, UnicodeEncodeError):
+        except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
             found = None
         if found is not None:
             yield found

@@ -47,6 +47,13 @@ class RuleSet:
 def parse_rules(text: bytes, name: str) -> RuleSet:
     """The rules in a file's text. Raises `InvalidConfiguration` with the file's `name`, the line and the reason."""
     try:
+        return _parsed(text, name)
+    except RecursionError as error:
+        raise InvalidConfiguration(f"{name}, line 1: nested too deeply for a rules file") from error
+
+
+def _parsed(text: bytes, name: str) -> RuleSet:
+    try:
         return RuleSet(msgspec.json.decode(text, type=_RulesFile).rules)
     except msgspec.ValidationError as error:
         line = _line_of(text, str(error))
