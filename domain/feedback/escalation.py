@@ -128,6 +128,7 @@ def remediation_event_body(escalation: Escalation) -> JsonObject:
 def backoff_s(attempts: int, jitter: float) -> float:
     """Seconds to the next attempt after `attempts` failed ones: about 1, doubling, at most 300.
 
-    `jitter` in [0, 1) spreads the attempts of many rows over three quarters to five quarters of that.
+    `jitter` in [0, 1) spreads the attempts of many rows over three quarters to five quarters of 1, 2, 4, … 240.
     """
-    return float(min(300.0, 2.0 ** (attempts - 1)) * (0.75 + 0.5 * jitter))
+    doubled = 2.0 ** min(attempts - 1, 8)
+    return min(240.0, doubled) * (0.75 + 0.5 * jitter)
