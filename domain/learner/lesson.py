@@ -177,7 +177,8 @@ def flag(lesson: Lesson, *, review_round: int, at: datetime) -> Effect | None:
         case Status.PROMOTED:
             return Effect(lesson=_moved(lesson, Status.PENDING_REVIEW, at), deletes_copy=False)
         case Status.DISABLED if lesson.disabled_by_escalation:
-            return Effect(lesson=_moved(lesson, Status.PENDING_REVIEW, at), deletes_copy=False)
+            back = msgspec.structs.replace(_moved(lesson, Status.PENDING_REVIEW, at), disabled_by_escalation=False)
+            return Effect(lesson=back, deletes_copy=False)
         case _:
             return None
 
