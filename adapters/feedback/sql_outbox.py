@@ -10,6 +10,7 @@ from datetime import datetime
 
 import msgspec
 from sqlalchemy import ColumnElement, Connection, and_, func, insert, or_, select, update
+from sqlalchemy.exc import IntegrityError
 
 from adapters.feedback.rows import escalation_of, outbox_row
 from adapters.sql.cursors import decode_id, encode_cursor
@@ -33,7 +34,10 @@ class SqlOutbox(Outbox):
                 connection.execute(insert(table), [outbox_row(one, owner, leased_until) for one in new])
             return new
 
-        return await self._database.write(work)
+        try:
+            return await self._database.write(work)
+        except IntegrityError:  # somebody else has just put one of them: now it can be seen
+            return await self._database.write(work)
 
     async def claim(self, path: Path, owner: str, now: datetime, until: datetime, limit: int) -> Sequence[Escalation]:
         free = or_(table.c.lease_until.is_(None), table.c.lease_until <= now)

@@ -6,11 +6,12 @@ test it shows the same data, as two processes would see them. What not every ada
 
 from __future__ import annotations
 
+import hashlib
 import random
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import Generic, Protocol, TypeVar
 
 import pytest
 
@@ -29,6 +30,17 @@ from tests.fakes.fake_misses import FakeMissStore
 from tests.fakes.fake_outbox import FakeOutbox
 
 T = TypeVar("T")
+Opening = Callable[[pytest.FixtureRequest], AbstractAsyncContextManager[T]]
+Address = Callable[[pytest.FixtureRequest, str], str]
+
+
+class Server(Protocol):
+    def create_database(self, name: str) -> str:
+        """Creates an empty database; its address."""
+
+
+#: Addresses of the databases that were created, by the server's fixture and their name.
+_CREATED: dict[tuple[str, str], str] = {}
 
 
 @dataclass(frozen=True)
@@ -44,7 +56,7 @@ class Feedback:
 class Case(Generic[T]):
     """`is_shared`: several processes may have it open at once, and what is stored outlives them."""
 
-    open: Callable[[pytest.FixtureRequest], AbstractAsyncContextManager[T]]
+    open: Opening[T]
     is_shared: bool = False
 
 
@@ -65,37 +77,62 @@ async def _fake_feedback(_: pytest.FixtureRequest) -> AsyncIterator[Feedback]:
     yield Feedback(store=store, outbox=outbox, misses=FakeMissStore())
 
 
-@asynccontextmanager
-async def _sqlite_lessons(request: pytest.FixtureRequest) -> AsyncIterator[LessonStore]:
-    database = Database(_sqlite(request, "lessons"), OBJECT_STORE)
-    yield SqlLessonStore(database=database)
-    await database.aclose()
-
-
-@asynccontextmanager
-async def _sqlite_feedback(request: pytest.FixtureRequest) -> AsyncIterator[Feedback]:
-    database = Database(_sqlite(request, "feedback"), FEEDBACK_DATABASE)
-    yield Feedback(
-        store=SqlFeedbackStore(database=database, new_id=_series_of_ids()),
-        outbox=SqlOutbox(database=database),
-        misses=SqlMissStore(database=database),
-    )
-    await database.aclose()
-
-
 def _sqlite(request: pytest.FixtureRequest, name: str) -> str:
     return f"sqlite+aiosqlite:///{request.getfixturevalue('tmp_path')}/{name}.db"
+
+
+def _on_server(fixture: str) -> Address:
+    """A fresh database for each test on the server that the fixture starts."""
+
+    def address(request: pytest.FixtureRequest, name: str) -> str:
+        server: Server = request.getfixturevalue(fixture)
+        database = f"{name}_{hashlib.sha256(request.node.nodeid.encode()).hexdigest()[:16]}"
+        dsn = _CREATED.get((fixture, database))
+        if dsn is None:
+            dsn = _CREATED[fixture, database] = server.create_database(database)
+        return dsn
+
+    return address
+
+
+def _sql_lessons(address: Address) -> Opening[LessonStore]:
+    @asynccontextmanager
+    async def opened(request: pytest.FixtureRequest) -> AsyncIterator[LessonStore]:
+        database = Database(address(request, "lessons"), OBJECT_STORE)
+        yield SqlLessonStore(database=database)
+        await database.aclose()
+
+    return opened
+
+
+def _sql_feedback(address: Address) -> Opening[Feedback]:
+    @asynccontextmanager
+    async def opened(request: pytest.FixtureRequest) -> AsyncIterator[Feedback]:
+        database = Database(address(request, "feedback"), FEEDBACK_DATABASE)
+        yield Feedback(
+            store=SqlFeedbackStore(database=database, new_id=_series_of_ids()),
+            outbox=SqlOutbox(database=database),
+            misses=SqlMissStore(database=database),
+        )
+        await database.aclose()
+
+    return opened
 
 
 def _series_of_ids() -> CountingIds:
     return CountingIds(random.getrandbits(32))
 
 
+_ADDRESSES: dict[str, Address] = {
+    "sql-sqlite": _sqlite,
+    "sql-postgresql": _on_server("postgres_server"),
+    "sql-mariadb": _on_server("mariadb_server"),
+}
 LESSON_STORES: dict[str, Case[LessonStore]] = {
     "fake": Case(_fake_lessons),
-    "sql-sqlite": Case(_sqlite_lessons, is_shared=True),
+    **{name: Case(_sql_lessons(address), is_shared=True) for name, address in _ADDRESSES.items()},
 }
 FEEDBACK: dict[str, Case[Feedback]] = {
     "fake": Case(_fake_feedback),
-    "sql-sqlite": Case(_sqlite_feedback, is_shared=True),
+    **{name: Case(_sql_feedback(address), is_shared=True) for name, address in _ADDRESSES.items()},
 }
