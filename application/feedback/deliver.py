@@ -12,7 +12,7 @@ import msgspec
 
 from application.feedback.ports import EscalationTarget, Outbox
 from application.shared.ports import Clock
-from domain.errors import DeliveryFailed, MemoryGridError, StoreUnavailable
+from domain.errors import MemoryGridError
 from domain.feedback.escalation import Escalation, Path, State, backoff_s
 
 _log = logging.getLogger(__name__)
@@ -65,18 +65,19 @@ class DeliverEscalation:
         try:
             with anyio.fail_after(ATTEMPT_S):
                 return await self._targets[escalation.path].deliver(escalation), None
-        except DeliveryFailed as error:
-            return State.PENDING, error.detail
         except MemoryGridError as error:
             return State.PENDING, error.detail
         except TimeoutError:
             return State.PENDING, f"no answer within {ATTEMPT_S:g} s"
+        except Exception as error:
+            _log.exception("escalation %s met an unexpected fault", escalation.id)
+            return State.PENDING, f"unexpected fault ({type(error).__name__})"
 
 
 class Dispatcher:
     """Takes due rows from the outbox and delivers them, for each path by itself: no target waits for another.
 
-    `run` goes on until it is cancelled; `wake` tells it that there are new rows.
+    `run` goes on until it is cancelled, whatever goes wrong with one row; `wake` tells it that there are new rows.
     """
 
     def __init__(
@@ -105,11 +106,7 @@ class Dispatcher:
         async with anyio.create_task_group() as group:
             while True:
                 self._news[path] = anyio.Event()
-                try:
-                    taken = await self._claim(path, free.value)
-                except StoreUnavailable as error:
-                    _log.warning("the outbox cannot be read: %s", error.detail)
-                    taken = ()
+                taken = await self._claim(path, free.value)
                 for escalation in taken:
                     await free.acquire()
                     group.start_soon(self._one, escalation, free)
@@ -121,15 +118,24 @@ class Dispatcher:
         if not limit:
             return ()
         now = self._clock.now()
-        return await self._outbox.claim(path, self._owner, now, now + timedelta(seconds=LEASE_S), limit)
+        try:
+            return await self._outbox.claim(path, self._owner, now, now + timedelta(seconds=LEASE_S), limit)
+        except MemoryGridError as error:
+            _log.warning("the outbox cannot be read: %s", error.detail)
+        except Exception:
+            _log.exception("the outbox cannot be read")
+        return ()
 
     async def _one(self, escalation: Escalation, free: anyio.Semaphore) -> None:
         try:
             await self._deliver(escalation)
-        except StoreUnavailable as error:
+        except MemoryGridError as error:
             _log.warning("escalation %s will be delivered again: %s", escalation.id, error.detail)
+        except Exception:
+            _log.exception("escalation %s will be delivered again", escalation.id)
         finally:
             free.release()
+            self._news[escalation.path].set()
 
 
 #: Deliveries under way at once on one path, so that one slow answer does not hold up the others.

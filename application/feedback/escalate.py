@@ -11,7 +11,7 @@ import anyio
 from application.feedback.deliver import LEASE_S, DeliverEscalation
 from application.feedback.ports import EscalationTarget, FeedbackStore, Outbox
 from application.shared.ports import Clock, IdFactory
-from domain.errors import StoreUnavailable
+from domain.errors import MemoryGridError
 from domain.feedback.entry import FeedbackEntry
 from domain.feedback.escalation import Escalation, EscalationPolicy, Path, due_escalations
 
@@ -69,11 +69,18 @@ class Escalate:
         return await self._carry_out(new)
 
     async def _carry_out(self, escalations: Sequence[Escalation]) -> list[Escalation]:
-        """One attempt each, one after the other (they concern one lesson)."""
-        done = []
-        for escalation in escalations:
+        """One attempt each, side by side: no target waits for another."""
+        done: dict[int, Escalation] = {}
+
+        async def attempt(at: int, escalation: Escalation) -> None:
             try:
-                done.append(await self._deliver(escalation))
-            except StoreUnavailable as error:
+                done[at] = await self._deliver(escalation)
+            except MemoryGridError as error:
                 _log.warning("escalation %s will be delivered later: %s", escalation.id, error.detail)
-        return done
+            except Exception:
+                _log.exception("escalation %s will be delivered later", escalation.id)
+
+        async with anyio.create_task_group() as group:
+            for at, escalation in enumerate(escalations):
+                group.start_soon(attempt, at, escalation)
+        return [done[at] for at in sorted(done)]

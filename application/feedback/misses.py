@@ -55,3 +55,5 @@ class CountMisses:
                 await self.write()
             except StoreUnavailable as error:
                 _log.warning("misses will be stored later: %s", error.detail)
+            except Exception:
+                _log.exception("misses could not be stored")

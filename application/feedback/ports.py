@@ -189,4 +189,4 @@ class EscalationTarget(Protocol):
 
     async def aclose(self) -> None:
         """Closes what is held open, if anything."""
-        return None
+        return

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import anyio
 import msgspec
 
 from application.incorporator.ports import Rules
@@ -24,7 +25,7 @@ class RuleHit(msgspec.Struct, frozen=True, kw_only=True):
 class DslMatcher:
     """Tries the rules of the query's problem type in the file's order; the first that yields a match wins.
 
-    A rule is looked up once per catalog revision and remembered. Raises `StoreUnavailable`.
+    A rule is looked up once per edition of the catalog and remembered. Raises `StoreUnavailable`.
     """
 
     def __init__(self, *, rules: Rules, search: SearchLessons, catalog: Catalog) -> None:
@@ -33,6 +34,7 @@ class DslMatcher:
         self._catalog = catalog
         self._known: dict[str, tuple[RuleHit, ...]] = {}
         self._known_for: tuple[int, RuleSet | None] = (-1, None)
+        self._looking_up = anyio.Lock()
 
     async def __call__(self, query: QueryInput) -> MatchResult | None:
         for hit in await self.hits(query.problem_type):
@@ -47,9 +49,10 @@ class DslMatcher:
         if now != self._known_for:
             self._known, self._known_for = {}, now
         hits = self._known.get(problem_type)
-        if hits is None:
-            hits = await self._look_up(rules, problem_type)
-        return hits
+        if hits is not None:
+            return hits
+        async with self._looking_up:
+            return self._known.get(problem_type) or await self._look_up(rules, problem_type)
 
     async def _look_up(self, rules: RuleSet, problem_type: str) -> tuple[RuleHit, ...]:
         known, degraded = self._known, False

@@ -64,6 +64,7 @@ class Catalog:
         self._embed = embed
         self._promotions: dict[str, Promotion] = {}
         self._revision = -1
+        self._edition = 0
         self._seen: int | None = None
         self._vectors_at: int | None = None
         self._lock = anyio.Lock()
@@ -87,16 +88,19 @@ class Catalog:
         return self._promotions.get(lesson_id)
 
     async def refresh(self, *, force: bool = False) -> int:
-        """Brings everything up to date where something has stirred; the revision. Raises `StoreUnavailable`."""
+        """Brings everything up to date where something has stirred. Raises `StoreUnavailable`.
+
+        Answers the edition: a number that moves whenever a search may find something else than before.
+        """
         if not force and self._seen == self._watch.look():
-            return self._revision
+            return self._edition
         async with self._lock:
             look = self._watch.look()
             if force or self._seen != look:
                 if self._revision < 0 or await self._store.revision() != self._revision:
                     await self._follow()
                 self._seen = look
-        return self._revision
+        return self._edition
 
     async def reconcile(self) -> None:
         """Lets derived data that are behind catch up. Raises `StoreUnavailable`, `EmbedderMismatch`."""
@@ -111,13 +115,15 @@ class Catalog:
         Raises `StoreUnavailable`, `VectorsUnavailable`, `EmbedderUnavailable`; what was embedded until then is kept.
         """
         await self._vectors.reset(self._embedder.name, self._embedder.dimension)
-        self._vectors_at, count, complete = 0, 0, False
+        reflected, count, complete = 0, 0, False
         while not complete:
-            delta = await self._delta(self._vectors_at)
+            delta = await self._delta(reflected)
             await self._vectors.apply(await self._with_vectors(delta.promoted), delta.removed, delta.revision)
-            self._vectors_at, complete = delta.revision, delta.complete
+            reflected, complete = delta.revision, delta.complete
             count += len(delta.promoted)
         await self._store.forget_vectors(keep=self._embedder.name)
+        self._vectors_at = reflected
+        self._edition += 1
         return count
 
     async def _check_embedder(self) -> None:
@@ -151,21 +157,34 @@ class Catalog:
         for lesson_id in delta.removed:
             self._promotions.pop(lesson_id, None)
         self._revision = delta.revision
+        self._edition += 1
 
     async def _apply_vectors(self, delta: CatalogDelta) -> None:
         """Takes a delta over into the vector index, unless that is behind already: then the reconciler does."""
         try:
-            if self._vectors_at is None:
-                self._vectors_at = await self._vectors.prepare(self._embedder.name, self._embedder.dimension)
-            if self._vectors_at < max(self._revision, 0):
+            reflected = await self._reflected_by_vectors()
+            if reflected < max(self._revision, 0):
                 self._problems.setdefault("vectors", "the vector index is behind and will be brought up to date")
                 return
-            if self._vectors_at < delta.revision:
+            if reflected < delta.revision:
                 await self._vectors.apply(await self._with_vectors(delta.promoted), delta.removed, delta.revision)
                 self._vectors_at = delta.revision
         except (VectorsUnavailable, EmbedderUnavailable) as error:
             self._problems["vectors"] = error.detail
             _log.warning("the vector index could not follow: %s", error.detail)
+
+    async def _reflected_by_vectors(self) -> int:
+        """The revision that the vector index reflects. One that is ahead of the object store belonged to another store
+        (the database was replaced, or restored from a backup): it is emptied and built anew.
+        """
+        if self._vectors_at is None:
+            reflected = await self._vectors.prepare(self._embedder.name, self._embedder.dimension)
+            if reflected and reflected > await self._store.revision():
+                _log.warning("the vector index is of another object store: it will be rebuilt")
+                await self._vectors.reset(self._embedder.name, self._embedder.dimension)
+                reflected = 0
+            self._vectors_at = reflected
+        return self._vectors_at
 
     async def _with_vectors(self, items: Sequence[CatalogItem]) -> list[StoredVectors]:
         missing = [item.copy for item in items if item.vectors is None]
@@ -177,12 +196,12 @@ class Catalog:
 
     async def _catch_up_vectors(self) -> None:
         try:
-            if self._vectors_at is None:
-                self._vectors_at = await self._vectors.prepare(self._embedder.name, self._embedder.dimension)
-            while self._vectors_at < self._revision:
-                delta = await self._delta(self._vectors_at)
+            reflected = await self._reflected_by_vectors()
+            while reflected < self._revision:
+                delta = await self._delta(reflected)
                 await self._vectors.apply(await self._with_vectors(delta.promoted), delta.removed, delta.revision)
-                self._vectors_at = delta.revision
+                self._vectors_at = reflected = delta.revision
+                self._edition += 1
             self._problems.pop("vectors", None)
         except (VectorsUnavailable, EmbedderUnavailable) as error:
             self._problems["vectors"] = error.detail
@@ -190,6 +209,9 @@ class Catalog:
     async def _catch_up_files(self) -> None:
         try:
             reflected = await self._files.revision()
+            if reflected > self._revision and reflected > await self._store.revision():
+                _log.warning("the lessons folder is of another object store: the lessons of this one are added to it")
+                reflected = 0
             while reflected < self._revision:
                 delta = await self._delta(reflected)
                 await self._files.apply([item.copy for item in delta.promoted], delta.removed, delta.revision)

@@ -71,7 +71,7 @@ class SearchLessons:
             degraded = None
         except (VectorsUnavailable, EmbedderUnavailable) as error:
             cosines, degraded = {}, error.detail
-        copies = await self._store.copies(contenders(texts, cosines, limit))
+        copies = await self._contending(texts, cosines, limit)
         hits = ranked(copies.values(), texts, cosines)[:limit]
         return SearchResult(found=[Found(hit=hit, copy=copies[hit.lesson_id]) for hit in hits], degraded=degraded)
 
@@ -84,13 +84,29 @@ class SearchLessons:
         if not len(self._catalog):
             return SearchResult(found=())
         query = (await self._embedder.embed([text]))[0]
-        cosines = await self._nearest(query, None, max(limit, RERANKED) if self._kind is SearchKind.HYBRID else limit)
+        cosines = await self._nearest(query, None, max(limit, RERANKED))
         order = list(cosines)
         if self._kind is SearchKind.HYBRID:
             order = fused(cosines, await self._texts.lexical(text, order))
         copies = await self._store.copies(order[:limit])
-        found = [self._found(copies[one], cosines[one]) for one in order[:limit] if one in copies]
+        if len(copies) < len(order[:limit]):
+            copies = await self._store.copies(order)
+        found = [self._found(copies[one], cosines[one]) for one in order if one in copies][:limit]
         return SearchResult(found=found)
+
+    async def _contending(
+        self, texts: dict[str, bool], cosines: dict[str, float], limit: int
+    ) -> dict[str, PromotedLesson]:
+        """The copies that may be among the first; a hit whose copy is gone is forgotten and takes nobody's place."""
+        while True:
+            wanted = contenders(texts, cosines, limit)
+            copies = await self._store.copies(wanted)
+            gone = [lesson_id for lesson_id in wanted if lesson_id not in copies]
+            if not gone:
+                return copies
+            for lesson_id in gone:
+                texts.pop(lesson_id, None)
+                cosines.pop(lesson_id, None)
 
     async def _cosines(self, query: str, bin: Bin | None, limit: int, matches: Sequence[str]) -> dict[str, float]:
         vector = (await self._embedder.embed([query]))[0]
