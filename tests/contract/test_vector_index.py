@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 import random
+import secrets
 import struct
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
@@ -16,10 +17,12 @@ import anyio
 import pytest
 
 from adapters.vectors.memory_vector_index import MemoryVectorIndex
+from adapters.vectors.pgvector_index import PgvectorIndex
 from application.learner.ports import StoredVectors, VectorIndex
 from domain.errors import EmbedderMismatch
 from domain.learner.lesson import Bin
 from tests.fakes.fake_vector_index import FakeVectorIndex
+from tests.servers.postgres import PostgresServer
 
 EMBEDDER = "test-v1"
 DIMENSION = 8
@@ -42,7 +45,15 @@ async def _memory(_: pytest.FixtureRequest) -> AsyncIterator[VectorIndex]:
     yield MemoryVectorIndex()
 
 
-INDICES = {"fake": Case(_fake), "memory": Case(_memory)}
+@asynccontextmanager
+async def _pgvector(request: pytest.FixtureRequest) -> AsyncIterator[VectorIndex]:
+    server: PostgresServer = request.getfixturevalue("postgres_server")
+    index = PgvectorIndex(server.create_database(f"vectors_{secrets.token_hex(6)}"))
+    yield index
+    await index.aclose()
+
+
+INDICES = {"fake": Case(_fake), "memory": Case(_memory), "pgvector": Case(_pgvector)}
 
 
 @pytest.fixture(params=INDICES)
