@@ -115,6 +115,7 @@ class Catalog:
         Raises `StoreUnavailable`, `VectorsUnavailable`, `EmbedderUnavailable`; what was embedded until then is kept.
         """
         await self._vectors.reset(self._embedder.name, self._embedder.dimension)
+        self._vectors_at = None
         reflected, count, complete = 0, 0, False
         while not complete:
             delta = await self._delta(reflected)

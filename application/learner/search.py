@@ -8,13 +8,13 @@ from enum import Enum
 import msgspec
 
 from application.learner.catalog import Catalog
-from application.learner.ports import LessonStore, TextIndex, VectorIndex
+from application.learner.ports import LessonStore, TextIndex, VectorHit, VectorIndex
 from application.shared.ports import Embedder
 from domain.errors import EmbedderUnavailable, VectorsUnavailable
 from domain.learner.lesson import Bin, PromotedLesson
 from domain.learner.ranking import RERANKED, SearchHit, clamped, contenders, fused, ranked
 
-#: More of the nearest are fetched than are asked for, so that equal similarities are all seen and ordered by rule.
+#: More of the nearest are fetched than are asked for: mostly, that shows at once where equal similarities end.
 _MARGIN = 40
 
 
@@ -84,7 +84,8 @@ class SearchLessons:
         if not len(self._catalog):
             return SearchResult(found=())
         query = (await self._embedder.embed([text]))[0]
-        cosines = await self._nearest(query, None, max(limit, RERANKED))
+        nearest = await self._nearest(query, None, max(limit, RERANKED))
+        cosines = dict(list(nearest.items())[: max(limit, RERANKED)])
         order = list(cosines)
         if self._kind is SearchKind.HYBRID:
             order = fused(cosines, await self._texts.lexical(text, order))
@@ -110,20 +111,23 @@ class SearchLessons:
 
     async def _cosines(self, query: str, bin: Bin | None, limit: int, matches: Sequence[str]) -> dict[str, float]:
         vector = (await self._embedder.embed([query]))[0]
-        cosines = await self._nearest(vector, bin, limit + _MARGIN)
+        cosines = await self._nearest(vector, bin, limit)
         unknown = [lesson_id for lesson_id in matches if lesson_id not in cosines]
         if unknown:
             cosines.update(await self._vectors.similarities(vector, unknown))
         return cosines
 
     async def _nearest(self, query: bytes, bin: Bin | None, limit: int) -> dict[str, float]:
-        """The nearest promoted lessons; what an index still holds of others takes nobody's place."""
-        asked = limit
+        """The `limit` nearest promoted lessons, all that are as near as the last of them, and maybe more; nearest first.
+
+        What an index still holds of others takes nobody's place.
+        """
+        asked = limit + _MARGIN
         while True:
             hits = await self._vectors.nearest(query, asked, bin)
-            live = {hit.lesson_id: hit.similarity for hit in hits if self._is_promoted(hit.lesson_id, bin)}
-            if len(live) >= limit or len(hits) < asked:
-                return dict(list(live.items())[:limit])
+            live = [hit for hit in hits if self._is_promoted(hit.lesson_id, bin)]
+            if len(hits) < asked or _are_all(live, limit):
+                return {hit.lesson_id: hit.similarity for hit in live}
             asked *= 2
 
     def _is_promoted(self, lesson_id: str, bin: Bin | None) -> bool:
@@ -137,3 +141,11 @@ class SearchLessons:
             lesson_id=copy.id, bin=copy.bin, title=copy.title, score=similarity, text_match=False, similarity=similarity
         )
         return Found(hit=hit, copy=copy)
+
+
+def _are_all(hits: Sequence[VectorHit], limit: int) -> bool:
+    """Whether no hit beyond these can be as near as number `limit` of them (one without similarity is no hit)."""
+    if len(hits) <= limit:
+        return False
+    last = hits[max(limit, 1) - 1].similarity
+    return last <= 0.0 or hits[-1].similarity < last

@@ -1,0 +1,201 @@
+"""The use cases put together on fakes, as the composition root does it on real adapters."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from application.feedback.deliver import DeliverEscalation, Dispatcher
+from application.feedback.escalate import Escalate
+from application.feedback.ports import EscalationTarget
+from application.feedback.queries import ReadMetrics
+from application.feedback.report import Report, UpdateFeedback
+from application.incorporator.apply import Apply
+from application.incorporator.dsl_matcher import DslMatcher
+from application.incorporator.explain import ExplainMatch
+from application.incorporator.invoke import Invoke
+from application.incorporator.llm_matcher import LlmMatcher
+from application.incorporator.match import Match
+from application.incorporator.record import RecordFeedback
+from application.learner.catalog import Catalog
+from application.learner.embed import EmbedLessons
+from application.learner.escalations import EscalateLesson
+from application.learner.inject import InjectLessons
+from application.learner.review import EraseLesson, ReviewCommand, ReviewLesson
+from application.learner.search import SearchKind, SearchLessons
+from domain.feedback.escalation import EscalationPolicy, Path, PathMode
+from domain.incorporator.match import FallbackReason, StrategyMode
+from domain.incorporator.rules import DslRule
+from domain.learner.lesson import Decision, Lesson, LessonEdit
+from tests.fakes.clock import CountingIds, FakeClock
+from tests.fakes.examples import draft
+from tests.fakes.fake_feedback_store import FakeFeedbackStore
+from tests.fakes.fake_lesson_files import FakeLessonFiles
+from tests.fakes.fake_lesson_store import FakeLessonStore
+from tests.fakes.fake_misses import NotedMisses
+from tests.fakes.fake_outbox import FakeOutbox
+from tests.fakes.fake_rules import FakeRules
+from tests.fakes.fake_target import ScriptedTarget
+from tests.fakes.fake_watch import FakeWatch
+from tests.fakes.scripted_llm import ScriptedLlm
+from tests.fakes.unsteady import CountingTextIndex, UnsteadyEmbedder, UnsteadyVectorIndex
+
+FLOOR = 0.3
+SECONDS = 20.0
+
+
+class Learner:
+    """The Learner. With another one's `store` it is a second process over the same object store."""
+
+    def __init__(
+        self,
+        *,
+        store: FakeLessonStore | None = None,
+        embedder: UnsteadyEmbedder | None = None,
+        vectors: UnsteadyVectorIndex | None = None,
+        files: FakeLessonFiles | None = None,
+        kind: SearchKind = SearchKind.HYBRID,
+    ) -> None:
+        self.clock = FakeClock()
+        self.new_id = CountingIds(0xA)
+        self.store = store or FakeLessonStore()
+        self.watch = FakeWatch()
+        self.vectors = vectors or UnsteadyVectorIndex()
+        self.texts = CountingTextIndex()
+        self.files = files or FakeLessonFiles()
+        self.embedder = embedder or UnsteadyEmbedder()
+        self.embed = EmbedLessons(embedder=self.embedder)
+        self.catalog = Catalog(
+            store=self.store,
+            watch=self.watch,
+            vectors=self.vectors,
+            texts=self.texts,
+            files=self.files,
+            embedder=self.embedder,
+            embed=self.embed,
+        )
+        self.search = SearchLessons(
+            catalog=self.catalog,
+            store=self.store,
+            vectors=self.vectors,
+            texts=self.texts,
+            embedder=self.embedder,
+            kind=kind,
+        )
+        self.inject = InjectLessons(store=self.store, clock=self.clock, new_id=self.new_id)
+        self.review = ReviewLesson(store=self.store, catalog=self.catalog, embed=self.embed, clock=self.clock)
+        self.erase = EraseLesson(store=self.store, catalog=self.catalog, clock=self.clock)
+        self.escalate = EscalateLesson(store=self.store, catalog=self.catalog, clock=self.clock)
+
+    async def injected(self, **fields: Any) -> Lesson:
+        """A lesson that awaits review."""
+        (lesson,) = await self.inject([draft(**fields)], actor="an agent")
+        return lesson
+
+    async def promoted(self, **fields: Any) -> Lesson:
+        """A lesson that was approved a second after the one before."""
+        self.clock.advance(1)
+        return await self.decided(await self.injected(**fields), Decision.APPROVE)
+
+    async def decided(self, lesson: Lesson, decision: Decision, **edit: Any) -> Lesson:
+        """The lesson after a person's decision."""
+        command = ReviewCommand(
+            lesson_id=lesson.id, decision=decision, actor="a person", edit=LessonEdit(**edit) if edit else None
+        )
+        return await self.review(command)
+
+
+class Incorporator:
+    """The Incorporator, on a Learner of its own unless it is given one."""
+
+    def __init__(
+        self,
+        *rules: DslRule,
+        mode: StrategyMode = StrategyMode.DSL_THEN_LLM,
+        llm: ScriptedLlm | None = None,
+        learner: Learner | None = None,
+        floor: float = FLOOR,
+        llm_timeout_s: float = SECONDS,
+    ) -> None:
+        self.learner = learner or Learner()
+        self.clock = self.learner.clock
+        self.new_id = CountingIds(0xB)
+        self.llm = llm or ScriptedLlm("I would rather not say.")
+        self.rules = FakeRules(*rules)
+        self.outbox = FakeOutbox()
+        self.store = FakeFeedbackStore(outbox=self.outbox, new_id=CountingIds(0xE))
+        self.misses = NotedMisses()
+        floors = {**dict.fromkeys(FallbackReason, 0.0), FallbackReason.LLM_UNAVAILABLE: floor}
+        self.dsl_matcher = DslMatcher(rules=self.rules, search=self.learner.search, catalog=self.learner.catalog)
+        self.llm_matcher = LlmMatcher(search=self.learner.search, llm=self.llm, floors=floors)
+        self.match = Match(
+            mode=mode, dsl_matcher=self.dsl_matcher, llm_matcher=self.llm_matcher, llm_timeout_s=llm_timeout_s
+        )
+        self.explain = ExplainMatch(
+            mode=mode, dsl_matcher=self.dsl_matcher, llm_matcher=self.llm_matcher, llm_timeout_s=llm_timeout_s
+        )
+        self.apply = Apply(llm=self.llm, llm_timeout_s=llm_timeout_s, clock=self.clock, new_id=self.new_id)
+        self.record = RecordFeedback(store=self.store, new_id=self.new_id)
+        self.invoke = Invoke(
+            match=self.match,
+            apply=self.apply,
+            record=self.record,
+            store=self.store,
+            misses=self.misses,
+            llm_timeout_s=llm_timeout_s,
+        )
+
+
+class Feedback:
+    """Reports and escalations, on targets that do what a test wrote down for them."""
+
+    OWNER = "this process"
+
+    def __init__(
+        self,
+        *,
+        threshold: int = 1,
+        mode: PathMode = PathMode.BOTH,
+        human: EscalationTarget | None = None,
+        auto: EscalationTarget | None = None,
+        max_attempts: int = 12,
+        poll_s: float = 0.01,
+    ) -> None:
+        self.clock = FakeClock()
+        self.outbox = FakeOutbox()
+        self.store = FakeFeedbackStore(outbox=self.outbox, new_id=CountingIds(0xE))
+        self.targets: dict[Path, EscalationTarget] = {
+            Path.HUMAN: human or ScriptedTarget(name="human"),
+            Path.AUTO: auto or ScriptedTarget(name="auto"),
+        }
+        self.policy = EscalationPolicy(
+            threshold=threshold,
+            mode=mode,
+            targets={path: target.name for path, target in self.targets.items()},
+            in_process=frozenset(path for path, target in self.targets.items() if target.in_process),
+        )
+        self.deliver = DeliverEscalation(
+            outbox=self.outbox,
+            targets=self.targets,
+            clock=self.clock,
+            owner=self.OWNER,
+            max_attempts=max_attempts,
+        )
+        self.dispatcher = Dispatcher(
+            outbox=self.outbox, deliver=self.deliver, clock=self.clock, owner=self.OWNER, poll_s=poll_s
+        )
+        self.escalate = Escalate(
+            store=self.store,
+            outbox=self.outbox,
+            policy=self.policy,
+            deliver=self.deliver,
+            targets=self.targets,
+            wake=self.dispatcher.wake,
+            clock=self.clock,
+            new_id=CountingIds(0xF),
+            owner=self.OWNER,
+        )
+        self.report = Report(
+            store=self.store, policy=self.policy, escalate=self.escalate, clock=self.clock, owner=self.OWNER
+        )
+        self.update = UpdateFeedback(store=self.store, clock=self.clock, owner=self.OWNER)
+        self.metrics = ReadMetrics(store=self.store)
