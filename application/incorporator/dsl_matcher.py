@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import anyio
 import msgspec
 
@@ -22,19 +24,27 @@ class RuleHit(msgspec.Struct, frozen=True, kw_only=True):
     match: MatchResult
 
 
+class _LookUp:
+    """The hits of one problem type's rules: the first who asks looks them up, the others wait for that."""
+
+    def __init__(self) -> None:
+        self.turn = anyio.Lock()
+        self.hits: tuple[RuleHit, ...] | None = None
+
+
 class DslMatcher:
     """Tries the rules of the query's problem type in the file's order; the first that yields a match wins.
 
-    A rule is looked up once per edition of the catalog and remembered. Raises `StoreUnavailable`.
+    A rule is looked up once per edition of the catalog and remembered, unless similarities were missing then.
+    Raises `StoreUnavailable`.
     """
 
     def __init__(self, *, rules: Rules, search: SearchLessons, catalog: Catalog) -> None:
         self._rules = rules
         self._search = search
         self._catalog = catalog
-        self._known: dict[str, tuple[RuleHit, ...]] = {}
+        self._known: dict[str, _LookUp] = {}
         self._known_for: tuple[int, RuleSet | None] = (-1, None)
-        self._looking_up = anyio.Lock()
 
     async def __call__(self, query: QueryInput) -> MatchResult | None:
         for hit in await self.hits(query.problem_type):
@@ -48,22 +58,28 @@ class DslMatcher:
         now = (await self._catalog.refresh(), rules)
         if now != self._known_for:
             self._known, self._known_for = {}, now
-        hits = self._known.get(problem_type)
-        if hits is not None:
-            return hits
-        async with self._looking_up:
-            return self._known.get(problem_type) or await self._look_up(rules, problem_type)
+        of_type = rules.of(problem_type)
+        if not of_type:
+            return ()
+        known = self._known
+        one = known.setdefault(problem_type, _LookUp())
+        if one.hits is None:
+            async with one.turn:
+                if one.hits is None:
+                    one.hits, lasts = await self._look_up(of_type)
+                    if not lasts:
+                        del known[problem_type]
+        return one.hits
 
-    async def _look_up(self, rules: RuleSet, problem_type: str) -> tuple[RuleHit, ...]:
-        known, degraded = self._known, False
+    async def _look_up(self, rules: Sequence[DslRule]) -> tuple[tuple[RuleHit, ...], bool]:
+        """The hits, and whether they last: no similarity was missing."""
         hits: list[RuleHit] = []
-        for rule in rules.of(problem_type):
+        lasts = True
+        for rule in rules:
             result = await self._search(rule.lookup, rule.target_bin, 1)
-            degraded = degraded or result.degraded is not None
+            lasts = lasts and result.degraded is None
             hits.extend(_rule_hit(rule, found) for found in result.found)
-        if rules.of(problem_type) and not degraded:
-            known[problem_type] = tuple(hits)
-        return tuple(hits)
+        return tuple(hits), lasts
 
 
 def _rule_hit(rule: DslRule, found: Found) -> RuleHit:

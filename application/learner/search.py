@@ -118,7 +118,7 @@ class SearchLessons:
         return cosines
 
     async def _nearest(self, query: bytes, bin: Bin | None, limit: int) -> dict[str, float]:
-        """The `limit` nearest promoted lessons, all that are as near as the last of them, and maybe more; nearest first.
+        """The `limit` nearest promoted lessons, all that are as near as the last of them, and maybe more, in order.
 
         What an index still holds of others takes nobody's place.
         """

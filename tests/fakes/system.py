@@ -52,6 +52,7 @@ class Learner:
         store: FakeLessonStore | None = None,
         embedder: UnsteadyEmbedder | None = None,
         vectors: UnsteadyVectorIndex | None = None,
+        texts: CountingTextIndex | None = None,
         files: FakeLessonFiles | None = None,
         kind: SearchKind = SearchKind.HYBRID,
     ) -> None:
@@ -60,7 +61,7 @@ class Learner:
         self.store = store or FakeLessonStore()
         self.watch = FakeWatch()
         self.vectors = vectors or UnsteadyVectorIndex()
-        self.texts = CountingTextIndex()
+        self.texts = texts or CountingTextIndex()
         self.files = files or FakeLessonFiles()
         self.embedder = embedder or UnsteadyEmbedder()
         self.embed = EmbedLessons(embedder=self.embedder)
