@@ -1,0 +1,30 @@
+"""The service at an address."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import httpx
+
+from entrypoints.cli.failures import ExitCode, Failure
+from entrypoints.cli.service import Service
+
+_TIMEOUT = httpx.Timeout(60.0, connect=5.0)
+
+
+@asynccontextmanager
+async def remote_service(url: str, api_key: str | None, *, trust_env: bool = True) -> AsyncIterator[Service]:
+    """The service at `url`, asked with `api_key`. Raises `Failure` for an address or a key that cannot be used.
+
+    With `trust_env` False no proxy of the environment stands between.
+    """
+    if api_key and not (api_key.isascii() and api_key.isprintable() and " " not in api_key):
+        raise Failure("the API key holds characters that no key has", ExitCode.USAGE)
+    headers = {"Authorization": f"Bearer {api_key}"} if api_key else {}
+    try:
+        client = httpx.AsyncClient(base_url=url, headers=headers, timeout=_TIMEOUT, trust_env=trust_env)
+    except (httpx.InvalidURL, ValueError) as error:
+        raise Failure(f"{url} is no address of the form http://host:port ({error})", ExitCode.USAGE) from error
+    async with client:
+        yield Service(client)
