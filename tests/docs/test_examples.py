@@ -1,0 +1,77 @@
+"""Every example in the documentation is run, or says why it is not.
+
+A page is one story: its blocks run in order, in a folder of their own with the project's rules file. Shell commands
+and Python programs run against a real service, which the page starts with `uvicorn …`, or which is there from the
+start where it does not. A block with a title is a file of that name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.docs.blocks import Block, blocks_of, name_of, pages
+from tests.docs.checks import check_output, check_shape
+from tests.docs.shell import Done, Shell
+
+_SERVE = "uvicorn memorygrid_incorporator.main:app --port 8001 --log-level warning"
+_RUN = {"bash", "python"}
+_SHOWN = {"json", "text"}
+
+
+@pytest.fixture
+def shell(tmp_path: Path) -> Iterator[Shell]:
+    opened = Shell(tmp_path)
+    yield opened
+    opened.close()
+
+
+_WITH_EXAMPLES = [page for page in pages() if page.is_file() and blocks_of(page)]
+
+
+@pytest.mark.parametrize("page", _WITH_EXAMPLES, ids=name_of)
+def test_the_examples_of_a_page_work(page: Path, shell: Shell) -> None:
+    blocks = blocks_of(page)
+    runs = [one for one in blocks if one.language in _RUN and "not run" not in one.said]
+    if runs and not any("uvicorn memorygrid_" in one.text for one in runs):
+        shell.run(_SERVE, name_of(page))
+    last = Done("", [])
+    for block in blocks:
+        if "not run" not in block.said:
+            last = _run(block, shell, last)
+
+
+def _run(block: Block, shell: Shell, last: Done) -> Done:
+    if block.title:
+        shell.write(block.title, block.text)
+    if block.language == "bash":
+        return _checked(shell.run(block.text, block.place), block)
+    if block.language == "python" and not block.title:
+        return _checked(shell.python(block.text, block.place), block)
+    if "output" in block.said:
+        check_output(block.text, last.output, block.language, block.place)
+    if "shape" in block.said:
+        check_shape(block.said["shape"], block.text)
+    return last
+
+
+def _checked(done: Done, block: Block) -> Done:
+    expected = block.said.get("status")
+    wrong = [one for one in done.statuses if (str(one) != expected if expected else one >= 400)]
+    assert not wrong, f"{block.place}: a request was answered with {wrong}:\n{done.output}"
+    return done
+
+
+@pytest.mark.parametrize("page", _WITH_EXAMPLES, ids=name_of)
+def test_every_block_is_checked_or_says_why_not(page: Path) -> None:
+    for block in blocks_of(page):
+        checked = {"output", "shape"} & block.said.keys() or block.title
+        assert block.language in _RUN or "not run" in block.said or (block.language in _SHOWN and checked), block.place
+
+
+def test_a_reason_is_a_sentence() -> None:
+    for page in _WITH_EXAMPLES:
+        for block in blocks_of(page):
+            assert len(block.said.get("not run", "a good reason")) > 10, block.place

@@ -1,0 +1,48 @@
+"""The error page: every type of problem with its status, and the tree of errors behind them."""
+
+from __future__ import annotations
+
+import inspect
+
+from domain import errors
+from entrypoints.http.problems import TABLE
+from tools.docs.markdown import WRITTEN, code, page, table
+
+_WORTH_RETRYING = "Retry-After"
+
+
+def errors_page() -> str:
+    rows = [
+        [
+            code(f"/problems/{name}"),
+            str(kind.status),
+            kind.title,
+            f"{kind.retry_after} s" if kind.retry_after is not None else "",
+        ]
+        for name, kind in sorted(TABLE.items(), key=lambda item: (item[1].status, item[0]))
+    ]
+    return page(
+        WRITTEN,
+        "# Errors",
+        "Every error is `application/problem+json` ([RFC 9457](https://www.rfc-editor.org/rfc/rfc9457)). `type` says "
+        "which one it is; its last part is stable, and the code to rely on. `detail` is a sentence for people. "
+        "Invalid input lists what is wrong where, in `errors`. A fault of the service (500) has an `id` that its log "
+        "has too.",
+        "<!-- shape: Problem -->\n\n"
+        '```json\n{\n  "type": "/problems/no-match",\n  "title": "No promoted lesson applies",\n  "status": 404,\n'
+        '  "detail": "no promoted lesson applies to problem_type \'unheard_of\': go on as you would without one",\n'
+        '  "instance": "/incorporator/invoke"\n}\n```',
+        table(["type", "status", "title", _WORTH_RETRYING], rows),
+        "A 409 with `Retry-After` and a 429 or 503 may be sent again, with the same `Idempotency-Key`. The hook client "
+        "does so by itself.",
+        "## The tree of errors in Python",
+        "`deps.*` raises these. They are in `domain/errors.py`.",
+        "<!-- not run: a drawing of the classes, taken from the module's own text -->\n\n"
+        f"```text\n{_tree()}\n```",
+    )
+
+
+def _tree() -> str:
+    lines = inspect.cleandoc(errors.__doc__ or "").splitlines()
+    drawn = [line for line in lines if line.startswith((" ", "    ")) or "├" in line or "└" in line]
+    return inspect.cleandoc("\n".join(drawn))

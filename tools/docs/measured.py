@@ -1,0 +1,54 @@
+"""Figures of measurements that are kept as JSON, put into pages between two marks."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from tools.docs.markdown import table
+
+_PLACE = re.compile(r"(<!-- figures: (?P<name>[a-z-]+) -->\n).*?(<!-- end of figures -->)", re.DOTALL)
+
+
+def with_figures(text: str, results: Path) -> str:
+    """The page with each place for figures filled from the results that there are."""
+
+    def filled(place: re.Match[str]) -> str:
+        return f"{place[1]}\n{_FIGURES[place['name']](results)}\n\n{place[3]}"
+
+    return _PLACE.sub(filled, text)
+
+
+def _quality(results: Path) -> str:
+    measured = json.loads((results / "quality.json").read_text(encoding="utf-8"))
+    rows = [
+        [name, form, stage, *(f"{found[figure]:.3f}" for figure in ("top_1", "top_5", "mrr"))]
+        for name, of_one in measured["embedders"].items()
+        for form, stages in of_one["quality"].items()
+        for stage, found in stages.items()
+        if stage == "hybrid" or form == "raw"
+    ]
+    about = (
+        f"{measured['alerts']} alert texts against {measured['lessons']} runbooks; Python {measured['python']}, "
+        f"NumPy {measured['numpy']}."
+    )
+    return about + "\n\n" + table(["embedder", "query", "ranking", "top 1", "top 5", "MRR"], rows)
+
+
+def _refusal(results: Path) -> str:
+    measured = json.loads((results / "quality.json").read_text(encoding="utf-8"))
+    rows = [
+        [name, f"{of_one['relevance_floor']:g}", form, f"{found['alerts_kept']:.0%}", f"{found['off_topic_refused']:.0%}"]
+        for name, of_one in measured["embedders"].items()
+        for form, found in of_one["refusal"].items()
+    ]
+    about = f"{measured['off_topic_questions']} questions from other fields, {measured['alerts']} alerts."
+    return about + "\n\n" + table(["embedder", "floor", "query", "alerts matched", "other questions refused"], rows)
+
+
+_FIGURES: dict[str, Callable[[Path], str]] = {"quality": _quality, "refusal": _refusal}
+
+
