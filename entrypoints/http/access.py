@@ -51,6 +51,8 @@ class Caller(msgspec.Struct, frozen=True):
 
 
 LOCAL = Caller("local", Role.ADMIN)
+#: Actors of the lessons' log that are no key: no key may take their name.
+_RESERVED = frozenset({LOCAL.name, "library", "escalation"})
 
 
 class _Key(msgspec.Struct, frozen=True):
@@ -162,6 +164,8 @@ def _parse_keys(text: str) -> list[_Key]:
         role = next((one for one in Role if one.value == role_name.strip()), None)
         if role is None or not _SECRET.fullmatch(secret) or (name and not _NAME.fullmatch(name.strip())):
             raise InvalidConfiguration(f"MG_API_KEYS: entry {number} is not of the form {_FORM}")
+        if name.strip() in _RESERVED:
+            raise InvalidConfiguration(f"MG_API_KEYS: entry {number} has a name that the service itself goes by")
         if not name:
             unnamed[role] = unnamed.get(role, 0) + 1
             name = role.value if unnamed[role] == 1 else f"{role.value}-{unnamed[role]}"

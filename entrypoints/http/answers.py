@@ -47,6 +47,11 @@ def nothing(*, headers: Sequence[Header] = ()) -> Answer:
     return empty
 
 
+def address(path: str) -> bytes:
+    """A path as headers name it."""
+    return quote(path).encode("ascii")
+
+
 def page(items: Sequence[object], path: str, parameters: dict[str, str], next_cursor: str | None) -> Answer:
     """A JSON array; a `Link` header leads to the next page while there is more.
 
@@ -54,5 +59,5 @@ def page(items: Sequence[object], path: str, parameters: dict[str, str], next_cu
     """
     if next_cursor is None:
         return answer(items)
-    target = f"{quote(path)}?{urlencode({**parameters, 'cursor': next_cursor})}"
-    return answer(items, headers=[(b"link", f'<{target}>; rel="next"'.encode("ascii"))])
+    query = urlencode({**parameters, "cursor": next_cursor}).encode("ascii")
+    return answer(items, headers=[(b"link", b'<%s?%s>; rel="next"' % (address(path), query))])

@@ -9,8 +9,10 @@ from typing import Any
 from litestar import Litestar
 from litestar.types import ASGIApp
 
-from entrypoints.http import escalations, feedback, health, incorporator, learner, review, schema
-from entrypoints.http.operation import Operation, Serve, path_handler
+from entrypoints.http import escalations, feedback, health, incorporator, learner, problem_pages, review, schema
+from entrypoints.http.description import Description
+from entrypoints.http.operation import Operation, Serve
+from entrypoints.http.paths import path_handler
 from entrypoints.http.problems import on_exception
 from entrypoints.http.services import HttpOptions, IncorporatorServices, LearnerServices
 from entrypoints.http.shell import Shell
@@ -37,11 +39,12 @@ def create_learner_app(services: LearnerServices, options: HttpOptions) -> ASGIA
 
 def _app(title: str, mounted: Sequence[tuple[Operation[Any], object]], options: HttpOptions) -> ASGIApp:
     mounted = [*mounted, *((one, options.readiness) for one in health.OPERATIONS)]
-    description = schema.Description(title, [one for one, _ in mounted])
+    mounted += [(one, None) for one in problem_pages.OPERATIONS]
+    description = Description(title, [*(one for one, _ in mounted), *schema.OPERATIONS])
     mounted += [(one, description) for one in schema.OPERATIONS]
     paths: dict[str, dict[str, Serve]] = {}
     for one, given in mounted:
-        paths.setdefault(one.path, {})[one.method] = one.served_by(given, options.max_body_bytes)
+        paths.setdefault(one.route.path, {})[one.route.method] = one.served_by(given, options.max_body_bytes)
     app = Litestar(
         route_handlers=[path_handler(path, routes) for path, routes in paths.items()],
         exception_handlers={Exception: on_exception},

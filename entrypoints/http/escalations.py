@@ -13,17 +13,17 @@ from domain.feedback.escalation import Escalation, Path, State
 from domain.values import CallerId
 from entrypoints.http.access import Permission
 from entrypoints.http.answers import Answer, answer, page
-from entrypoints.http.identifiers import Cursor, uuid_parameter
-from entrypoints.http.operation import Call, operation
+from entrypoints.http.identifiers import PAGED, Cursor, Limit, uuid_parameter
+from entrypoints.http.operation import Call, Route
 from entrypoints.http.services import IncorporatorServices
 
 
 class EscalationParameters(msgspec.Struct, frozen=True):
     """An empty filter counts as absent."""
 
-    lesson_skill_id: CallerId | None = None
-    state: State | None = None
-    limit: Annotated[int, msgspec.Meta(ge=1, le=1_000)] = 100
+    lesson_skill_id: Annotated[CallerId, msgspec.Meta(description="Only those of this lesson.")] | None = None
+    state: Annotated[State, msgspec.Meta(description="Only those in this state.")] | None = None
+    limit: Limit = 100
     cursor: Cursor | None = None
 
 
@@ -67,18 +67,19 @@ def shown(escalation: Escalation) -> EscalationAnswer:
     )
 
 
-@operation(
+@Route(
     "GET",
     "/escalations",
     permission=Permission.READ,
     query=EscalationParameters,
     answers=list[EscalationAnswer],
+    headers=PAGED,
     raises=[StoreUnavailable],
 )
 async def escalations(services: IncorporatorServices, call: Call) -> Answer:
     """Escalations, newest first
 
-    All filters are optional. While there are more, the `Link` header leads to the next page.
+    All filters are optional and hold together. While there are more, the `Link` header leads to the next page.
     """
     parameters, given = call.query(EscalationParameters)
     where = EscalationFilter(lesson_skill_id=parameters.lesson_skill_id, state=parameters.state)
@@ -86,7 +87,7 @@ async def escalations(services: IncorporatorServices, call: Call) -> Answer:
     return page([shown(one) for one in found.escalations], call.path, given, found.next_cursor)
 
 
-@operation(
+@Route(
     "GET",
     "/escalations/{escalation_id:str}",
     permission=Permission.READ,
@@ -98,7 +99,7 @@ async def escalation(services: IncorporatorServices, call: Call) -> Answer:
     return answer(shown(await services.outbox.get(uuid_parameter(call, "escalation_id", UnknownEscalation))))
 
 
-@operation(
+@Route(
     "POST",
     "/escalations/{escalation_id:str}/retry",
     permission=Permission.REVIEW,

@@ -13,37 +13,42 @@ from domain.feedback.entry import FeedbackEntry, ResultFlag
 from domain.values import CallerId
 from entrypoints.http.access import Permission
 from entrypoints.http.answers import Answer, answer, page
-from entrypoints.http.identifiers import Cursor, uuid_parameter
-from entrypoints.http.operation import Call, operation
+from entrypoints.http.identifiers import PAGED, Cursor, Limit, uuid_parameter
+from entrypoints.http.operation import Call, Route
 from entrypoints.http.services import IncorporatorServices
+
+LessonId = Annotated[CallerId, msgspec.Meta(description="Only what this lesson has brought about.")]
 
 
 class EntryParameters(msgspec.Struct, frozen=True):
     """An empty filter counts as absent."""
 
-    lesson_skill_id: CallerId | None = None
-    session_id: CallerId | None = None
-    result_flag: ResultFlag | None = None
-    limit: Annotated[int, msgspec.Meta(ge=1, le=1_000)] = 100
+    lesson_skill_id: LessonId | None = None
+    session_id: Annotated[CallerId, msgspec.Meta(description="Only those of this pipeline session.")] | None = None
+    result_flag: Annotated[ResultFlag, msgspec.Meta(description="Only those that stand at this flag.")] | None = None
+    limit: Limit = 100
     cursor: Cursor | None = None
 
 
 class MetricParameters(msgspec.Struct, frozen=True):
-    lesson_skill_id: CallerId | None = None
+    """One that is unknown gives no lessons, and no error."""
+
+    lesson_skill_id: LessonId | None = None
 
 
-@operation(
+@Route(
     "GET",
     "/feedback",
     permission=Permission.READ_FEEDBACK,
     query=EntryParameters,
     answers=list[FeedbackEntry],
+    headers=PAGED,
     raises=[StoreUnavailable],
 )
 async def entries(services: IncorporatorServices, call: Call) -> Answer:
     """Feedback entries, newest first
 
-    All filters are optional. While there are more, the `Link` header leads to the next page.
+    All filters are optional and hold together. While there are more, the `Link` header leads to the next page.
     """
     parameters, given = call.query(EntryParameters)
     where = EntryFilter(
@@ -55,7 +60,7 @@ async def entries(services: IncorporatorServices, call: Call) -> Answer:
     return page(found.entries, call.path, given, found.next_cursor)
 
 
-@operation(
+@Route(
     "GET",
     "/feedback/{entry_id:str}",
     permission=Permission.READ_FEEDBACK,
@@ -67,7 +72,7 @@ async def entry(services: IncorporatorServices, call: Call) -> Answer:
     return answer(await services.feedback.get(uuid_parameter(call, "entry_id", UnknownEntry)))
 
 
-@operation(
+@Route(
     "GET",
     "/feedback/metrics/usage",
     permission=Permission.READ_FEEDBACK,
@@ -81,7 +86,7 @@ async def usage(services: IncorporatorServices, call: Call) -> Answer:
     return answer(await services.metrics(parameters.lesson_skill_id))
 
 
-@operation(
+@Route(
     "GET",
     "/feedback/metrics/success-rate",
     permission=Permission.READ_FEEDBACK,
@@ -95,7 +100,7 @@ async def success_rate(services: IncorporatorServices, call: Call) -> Answer:
     return answer(await services.metrics.success_rate(parameters.lesson_skill_id))
 
 
-@operation(
+@Route(
     "GET",
     "/feedback/metrics/failure-rate",
     permission=Permission.READ_FEEDBACK,

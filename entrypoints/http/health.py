@@ -9,7 +9,7 @@ import msgspec
 
 from entrypoints.http.access import Permission
 from entrypoints.http.answers import Answer, answer
-from entrypoints.http.operation import Call, operation
+from entrypoints.http.operation import Call, Route
 from entrypoints.http.refusals import NotReady
 from entrypoints.http.services import Check, Readiness
 
@@ -25,7 +25,7 @@ class Ready(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     checks: dict[str, str | None] = {}
 
 
-@operation("GET", "/health", permission=Permission.NONE, answers=Alive)
+@Route("GET", "/health", permission=Permission.NONE, answers=Alive)
 async def health(_: Readiness, call: Call) -> Answer:
     """Whether the service is alive
 
@@ -34,7 +34,7 @@ async def health(_: Readiness, call: Call) -> Answer:
     return answer(Alive())
 
 
-@operation("GET", "/health/ready", permission=Permission.NONE, answers=Ready, raises=[NotReady])
+@Route("GET", "/health/ready", permission=Permission.NONE, answers=Ready, raises=[NotReady])
 async def ready(readiness: Readiness, call: Call) -> Answer:
     """Whether the service can serve
 

@@ -11,7 +11,19 @@ from domain.errors import NotFound
 from entrypoints.http.operation import Call
 
 #: Where a page ends, as the service gave it out.
-Cursor = Annotated[str, msgspec.Meta(min_length=1, max_length=1_000, pattern="^[!-~]+$")]
+Cursor = Annotated[
+    str,
+    msgspec.Meta(
+        min_length=1,
+        max_length=1_000,
+        pattern="^[!-~]+$",
+        description="Where the page before ended. Take it, with the whole address, from that page's `Link` header.",
+    ),
+]
+Limit = Annotated[int, msgspec.Meta(ge=1, le=1_000, description="The most items that the answer has.")]
+
+#: Headers of an answer that is one page of a list.
+PAGED = {"Link": '`<address>; rel="next"`: the next page, with the same filters. Absent on the last page.'}
 
 _UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 

@@ -9,6 +9,7 @@ import msgspec
 from application.feedback.ports import Miss
 from application.incorporator.explain import Explanation
 from domain.errors import (
+    EmbedderMismatch,
     EmbedderUnavailable,
     KeyReused,
     NoMatch,
@@ -21,42 +22,40 @@ from domain.errors import (
 from domain.feedback.entry import FeedbackEntry, OutcomeReport
 from domain.incorporator.outcome import ApplierOutcome
 from domain.incorporator.query import QueryInput
+from entrypoints.http import examples
 from entrypoints.http.access import Permission
 from entrypoints.http.answers import Answer, answer
-from entrypoints.http.operation import Call, operation
+from entrypoints.http.identifiers import Limit
+from entrypoints.http.operation import Call, Route
 from entrypoints.http.services import IncorporatorServices
 from entrypoints.http.wire import Body
 
 QUERY_BODY = Body(QueryInput)
 OUTCOME_BODY = Body(OutcomeReport)
 
+_SEARCHING = (StoreUnavailable, VectorsUnavailable, EmbedderUnavailable, EmbedderMismatch)
+
 
 class MatchParameters(msgspec.Struct, frozen=True):
     """`llm`: ask the language model too, as an invoke would."""
 
-    llm: bool = False
+    llm: Annotated[bool, msgspec.Meta(description="Ask the language model too, as an invoke would.")] = False
 
 
 class MissParameters(msgspec.Struct, frozen=True):
-    limit: Annotated[int, msgspec.Meta(ge=1, le=1_000)] = 100
+    limit: Limit = 100
 
 
-@operation(
+@Route(
     "POST",
     "/incorporator/invoke",
     permission=Permission.USE,
     body=QUERY_BODY,
     answers=ApplierOutcome,
     keyed=True,
-    raises=[NoMatch, KeyReused, RequestInProgress, Overloaded, StoreUnavailable, VectorsUnavailable],
-    example={
-        "session_id": "s1",
-        "problem_solving_step_ref": "step-17",
-        "problem_type": "flaky_upload",
-        "current_task_context": {"operation": "upload report.pdf"},
-        "system_state": {"storage_status": "degraded"},
-        "additional_caller_data": {},
-    },
+    raises=[NoMatch, KeyReused, RequestInProgress, Overloaded, *_SEARCHING],
+    example=examples.QUERY,
+    answer_example=examples.OUTCOME,
 )
 async def invoke(services: IncorporatorServices, call: Call) -> Answer:
     """What to do about a problem, by the lesson that applies
@@ -69,7 +68,7 @@ async def invoke(services: IncorporatorServices, call: Call) -> Answer:
     return answer(await services.invoke(query, request))
 
 
-@operation(
+@Route(
     "POST",
     "/incorporator/outcome",
     permission=Permission.USE,
@@ -77,7 +76,8 @@ async def invoke(services: IncorporatorServices, call: Call) -> Answer:
     answers=FeedbackEntry,
     keyed=True,
     raises=[NoSelection, KeyReused, RequestInProgress, Overloaded, StoreUnavailable],
-    example={"problem_solving_step_ref": "step-17", "session_id": "s1", "result_flag": "failure"},
+    example=examples.REPORT,
+    answer_example=examples.ENTRY,
 )
 async def outcome(services: IncorporatorServices, call: Call) -> Answer:
     """How a step went
@@ -90,15 +90,15 @@ async def outcome(services: IncorporatorServices, call: Call) -> Answer:
     return answer(await services.report(report, request))
 
 
-@operation(
+@Route(
     "POST",
     "/incorporator/match",
     permission=Permission.USE,
     body=QUERY_BODY,
     query=MatchParameters,
     answers=Explanation,
-    raises=[StoreUnavailable, EmbedderUnavailable],
-    example={"session_id": "s1", "problem_solving_step_ref": "step-17", "problem_type": "flaky_upload"},
+    raises=_SEARCHING,
+    example=examples.QUERY,
 )
 async def match(services: IncorporatorServices, call: Call) -> Answer:
     """What would be matched, and why
@@ -110,7 +110,7 @@ async def match(services: IncorporatorServices, call: Call) -> Answer:
     return answer(await services.explain(query, with_llm=parameters.llm))
 
 
-@operation(
+@Route(
     "GET",
     "/incorporator/misses",
     permission=Permission.READ_FEEDBACK,

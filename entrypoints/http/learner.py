@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from typing import Annotated, cast
 
 import msgspec
 
 from application.learner.ports import LessonFilter
-from domain.errors import KeyReused, RequestInProgress, StoreUnavailable, UnknownLesson
+from domain.errors import EmbedderMismatch, KeyReused, RequestInProgress, StoreUnavailable, UnknownLesson
 from domain.learner.lesson import Bin, Status
+from entrypoints.http import examples
 from entrypoints.http.access import Permission
-from entrypoints.http.answers import Answer, answer, page
-from entrypoints.http.identifiers import Cursor, uuid_parameter
+from entrypoints.http.answers import Answer, address, answer, page
+from entrypoints.http.identifiers import PAGED, Cursor, Limit, uuid_parameter
 from entrypoints.http.lesson_wire import (
     DraftBody,
     HitAnswer,
@@ -22,7 +24,7 @@ from entrypoints.http.lesson_wire import (
     shown_hits,
     shown_log,
 )
-from entrypoints.http.operation import Call, operation
+from entrypoints.http.operation import Call, Route
 from entrypoints.http.services import LearnerServices
 from entrypoints.http.wire import Body
 
@@ -31,27 +33,30 @@ DRAFTS = Body(cast("type[list[DraftBody]]", Annotated[list[DraftBody], msgspec.M
 
 _ADDING = (KeyReused, RequestInProgress, StoreUnavailable)
 
+DEGRADED = "Memorygrid-Degraded"
+
 _Text = Annotated[str, msgspec.Meta(max_length=10_000)]
+_Bin = Annotated[Bin, msgspec.Meta(description="Only those of this bin.")]
 
 
 class LessonParameters(msgspec.Struct, frozen=True):
     """An empty filter counts as absent; `q` is contained in title or body."""
 
-    status: Status | None = None
-    bin: Bin | None = None
-    tag: Tag | None = None
-    q: _Text | None = None
-    limit: Annotated[int, msgspec.Meta(ge=1, le=1_000)] = 100
+    status: Annotated[Status, msgspec.Meta(description="Only those with this status.")] | None = None
+    bin: _Bin | None = None
+    tag: Annotated[Tag, msgspec.Meta(description="Only those with exactly this tag.")] | None = None
+    q: Annotated[_Text, msgspec.Meta(description="Only those with this text in title or body.")] | None = None
+    limit: Limit = 100
     cursor: Cursor | None = None
 
 
 class SearchParameters(msgspec.Struct, frozen=True):
-    q: _Text
-    bin: Bin | None = None
-    top_k: Annotated[int, msgspec.Meta(ge=1, le=100)] = 10
+    q: Annotated[_Text, msgspec.Meta(min_length=1, description="What to search for: a problem, or words of a lesson.")]
+    bin: _Bin | None = None
+    top_k: Annotated[int, msgspec.Meta(ge=1, le=100, description="The most hits that the answer has.")] = 10
 
 
-@operation(
+@Route(
     "POST",
     "/lessons",
     permission=Permission.REVIEW,
@@ -60,22 +65,20 @@ class SearchParameters(msgspec.Struct, frozen=True):
     status=201,
     keyed=True,
     raises=_ADDING,
-    example={
-        "bin": "skills_base",
-        "title": "Retry uploads with backoff",
-        "body": "When an upload fails because storage is degraded, retry it with exponential backoff.",
-        "dsl_payload": {"action": "retry_with_backoff", "instruction_template": "Retry {operation} with backoff"},
-    },
+    headers={"Location": "Where the lesson is from now on."},
+    example=examples.DRAFT,
+    answer_example=examples.LESSON,
 )
 async def inject(services: LearnerServices, call: Call) -> Answer:
     """Injects a lesson; it waits for review"""
     body = await call.body(DRAFT)
     request = call.idempotency("/lessons", body, services.clock)
     added = await services.inject([body.draft()], actor=call.caller.name, request=request)
-    return answer(shown(added[0]), status=201)
+    location = f"{call.path.rstrip('/')}/{added[0].id}"
+    return answer(shown(added[0]), status=201, headers=[(b"location", address(location))])
 
 
-@operation(
+@Route(
     "POST",
     "/lessons/batch",
     permission=Permission.REVIEW,
@@ -84,7 +87,8 @@ async def inject(services: LearnerServices, call: Call) -> Answer:
     status=201,
     keyed=True,
     raises=_ADDING,
-    example=[{"bin": "knowledge_base", "title": "Pricing tiers", "body": "Basic, team and enterprise."}],
+    example=[examples.DRAFT],
+    answer_example=[examples.LESSON],
 )
 async def inject_batch(services: LearnerServices, call: Call) -> Answer:
     """Injects 1 to 1,000 lessons, all or none"""
@@ -94,18 +98,19 @@ async def inject_batch(services: LearnerServices, call: Call) -> Answer:
     return answer([shown(one) for one in added], status=201)
 
 
-@operation(
+@Route(
     "GET",
     "/lessons",
     permission=Permission.READ,
     query=LessonParameters,
     answers=list[LessonAnswer],
+    headers=PAGED,
     raises=[StoreUnavailable],
 )
 async def lessons(services: LearnerServices, call: Call) -> Answer:
     """Lessons, newest first
 
-    All filters are optional. While there are more, the `Link` header leads to the next page.
+    All filters are optional and hold together. While there are more, the `Link` header leads to the next page.
     """
     parameters, given = call.query(LessonParameters)
     where = LessonFilter(status=parameters.status, bin=parameters.bin, tag=parameters.tag, text=parameters.q)
@@ -113,22 +118,28 @@ async def lessons(services: LearnerServices, call: Call) -> Answer:
     return page([shown(one) for one in found.lessons], call.path, given, found.next_cursor)
 
 
-@operation(
+@Route(
     "GET",
     "/lessons/search",
     permission=Permission.READ,
     query=SearchParameters,
     answers=list[HitAnswer],
-    raises=[StoreUnavailable],
+    headers={DEGRADED: "Why similarities are missing, where they are: the hits are then text matches alone."},
+    raises=[StoreUnavailable, EmbedderMismatch],
+    answer_example=[examples.HIT],
 )
 async def search(services: LearnerServices, call: Call) -> Answer:
-    """Promoted lessons that answer a query, best first"""
+    """Promoted lessons that answer a query, best first
+
+    A lesson whose title or body contains the query scores 1, any other its similarity.
+    """
     parameters, _ = call.query(SearchParameters)
     result = await services.search(parameters.q, parameters.bin, parameters.top_k)
-    return answer(shown_hits([found.hit for found in result.found]))
+    headers = [] if result.degraded is None else [(DEGRADED.lower().encode(), _on_one_line(result.degraded))]
+    return answer(shown_hits([found.hit for found in result.found]), headers=headers)
 
 
-@operation(
+@Route(
     "GET",
     "/lessons/{lesson_id:str}",
     permission=Permission.READ,
@@ -140,7 +151,7 @@ async def lesson(services: LearnerServices, call: Call) -> Answer:
     return answer(shown(await services.lessons.get(uuid_parameter(call, "lesson_id", UnknownLesson))))
 
 
-@operation(
+@Route(
     "GET",
     "/lessons/{lesson_id:str}/log",
     permission=Permission.READ,
@@ -150,6 +161,11 @@ async def lesson(services: LearnerServices, call: Call) -> Answer:
 async def log(services: LearnerServices, call: Call) -> Answer:
     """What happened to a lesson, oldest first"""
     return answer(shown_log(await services.lessons.log(uuid_parameter(call, "lesson_id", UnknownLesson))))
+
+
+def _on_one_line(text: str) -> bytes:
+    """As a header may say it."""
+    return re.sub(r"[^ -~]+", " ", text).strip()[:500].encode("ascii")
 
 
 OPERATIONS = (inject, inject_batch, lessons, search, lesson, log)

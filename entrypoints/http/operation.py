@@ -1,4 +1,4 @@
-"""One route: its declaration, and the handler that admits the caller, reads the request and answers errors.
+"""One route: its declaration, and what admits the caller and reads the request.
 
 A handler is a plain function of the services and the call. What it needs of the request (permission, body, parameters)
 is declared beside it, so that nothing is served without a permission, and the API's description is the same truth.
@@ -6,21 +6,20 @@ is declared beside it, so that nothing is served without a permission, and the A
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from typing import Any, Generic, Literal, TypeVar, cast
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Generic, Literal, TypeVar
 
 import msgspec
-from litestar import Request
-from litestar.handlers import HTTPRouteHandler
-from litestar.types import ASGIApp, Method, Receive, Scope
+from litestar.types import Receive, Scope
 
 from application.shared.ports import Clock, IdempotencyRecord
 from domain.errors import MemoryGridError
-from entrypoints.http.access import LOCAL, Caller, Permission, admitted, known
-from entrypoints.http.answers import Answer, nothing
+from entrypoints.http.access import LOCAL, Caller, Permission, admitted
+from entrypoints.http.answers import JSON, Answer
 from entrypoints.http.idempotency import idempotency_record
-from entrypoints.http.problems import problem_answer
-from entrypoints.http.wire import Body, read_body, read_query, refuse_query
+from entrypoints.http.parameters import read_query, refuse_query
+from entrypoints.http.wire import Body, read_body
 
 S = TypeVar("S")
 T = TypeVar("T")
@@ -65,47 +64,50 @@ Handle = Callable[[S, Call], Awaitable[Answer]]
 Serve = Callable[[Scope, Receive], Awaitable[Answer]]
 
 
-class Operation(Generic[S]):
-    """A route as declared: what it takes, what it answers, and which errors it may answer beside the common ones."""
+@dataclass(frozen=True)
+class Route:
+    """What a route takes and answers; it decorates the function that handles it.
 
-    def __init__(
-        self,
-        method: Verb,
-        path: str,
-        handle: Handle[S],
-        *,
-        permission: Permission,
-        answers: Any,
-        status: int = 200,
-        body: Body[Any] | None = None,
-        query: type[Any] | None = None,
-        keyed: bool = False,
-        raises: Sequence[type[MemoryGridError]] = (),
-        example: object = None,
-    ) -> None:
-        self.method = method
-        self.path = path
-        self.handle = handle
-        self.permission = permission
-        self.answers = answers
-        self.status = status
-        self.body = body
-        self.query = query
-        self.keyed = keyed
-        self.raises = tuple(raises)
-        self.example = example
+    `keyed`: the `Idempotency-Key` header is honoured. `raises`: the errors that it may answer beside the common ones.
+    `headers`: those of its answer, with what they say.
+    """
+
+    method: Verb
+    path: str
+    permission: Permission = field(kw_only=True)
+    answers: Any = field(kw_only=True)
+    status: int = field(default=200, kw_only=True)
+    media_type: bytes = field(default=JSON, kw_only=True)
+    headers: Mapping[str, str] = field(default_factory=dict, kw_only=True)
+    body: Body[Any] | None = field(default=None, kw_only=True)
+    query: type[Any] | None = field(default=None, kw_only=True)
+    keyed: bool = field(default=False, kw_only=True)
+    raises: Sequence[type[MemoryGridError]] = field(default=(), kw_only=True)
+    example: object = field(default=None, kw_only=True)
+    answer_example: object = field(default=None, kw_only=True)
+
+    def __call__(self, handle: Handle[S]) -> Operation[S]:
+        return Operation(self, handle)
+
+
+class Operation(Generic[S]):
+    """A route with its handler. The first line of the handler's docstring is the summary that callers read."""
+
+    def __init__(self, route: Route, handle: Handle[S]) -> None:
+        self.route = route
+        self._handle = handle
 
     @property
     def name(self) -> str:
-        return self.handle.__name__
+        return self._handle.__name__
 
     @property
     def description(self) -> str:
-        return (self.handle.__doc__ or "").strip()
+        return (self._handle.__doc__ or "").strip()
 
     def served_by(self, services: S, max_body_bytes: int) -> Serve:
         """The route over these services."""
-        handle, permission, takes_no_query = self.handle, self.permission, self.query is None
+        handle, permission, takes_no_query = self._handle, self.route.permission, self.route.query is None
 
         async def serve(scope: Scope, receive: Receive) -> Answer:
             caller = admitted(scope, permission)
@@ -114,68 +116,3 @@ class Operation(Generic[S]):
             return await handle(services, Call(scope, receive, caller, max_body_bytes))
 
         return serve
-
-
-def path_handler(path: str, routes: Mapping[str, Serve]) -> HTTPRouteHandler:
-    """The framework's handler of all methods of one path, OPTIONS included."""
-    taken: dict[str, Serve] = {**routes, "OPTIONS": _options(routes)}
-
-    async def handler(request: Request[Any, Any, Any]) -> ASGIApp:
-        scope = request.scope
-        try:
-            return await taken[scope["method"]](scope, request.receive)
-        except Exception as error:
-            return problem_answer(error, scope)
-
-    # The answer brings its own status; the framework's default for DELETE would forbid a body, also a problem's.
-    methods = cast("list[Method]", list(taken))
-    return HTTPRouteHandler(path, http_method=methods, status_code=200, name=path)(handler)
-
-
-def allowed(methods: Iterable[str]) -> str:
-    """The value of an `Allow` header: where GET is taken, so is HEAD."""
-    taken = {*methods, "OPTIONS"}
-    return ", ".join(sorted(taken | ({"HEAD"} if "GET" in taken else set())))
-
-
-def _options(methods: Iterable[str]) -> Serve:
-    headers = [(b"allow", allowed(methods).encode())]
-
-    async def serve(scope: Scope, receive: Receive) -> Answer:
-        known(scope)
-        return nothing(headers=headers)
-
-    return serve
-
-
-def operation(
-    method: Verb,
-    path: str,
-    *,
-    permission: Permission,
-    answers: Any,
-    status: int = 200,
-    body: Body[Any] | None = None,
-    query: type[Any] | None = None,
-    keyed: bool = False,
-    raises: Sequence[type[MemoryGridError]] = (),
-    example: object = None,
-) -> Callable[[Handle[S]], Operation[S]]:
-    """Declares the decorated function as a route. `keyed`: the `Idempotency-Key` header is honoured."""
-
-    def declare(handle: Handle[S]) -> Operation[S]:
-        return Operation(
-            method,
-            path,
-            handle,
-            permission=permission,
-            answers=answers,
-            status=status,
-            body=body,
-            query=query,
-            keyed=keyed,
-            raises=raises,
-            example=example,
-        )
-
-    return declare

@@ -1,9 +1,8 @@
-"""Every error as `application/problem+json` (RFC 9457): one table from an error's code to status and title."""
+"""Every error as `application/problem+json` (RFC 9457), by the table of their kinds."""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
 from typing import Any
 from urllib.parse import quote
 
@@ -14,6 +13,7 @@ from litestar.types import Scope
 
 from domain.errors import FieldError, InvalidInput, MemoryGridError
 from entrypoints.http.answers import Answer, Header
+from entrypoints.http.problem_kinds import TABLE, Kind
 from entrypoints.http.refusals import (
     BadRequest,
     InternalFault,
@@ -25,49 +25,6 @@ from entrypoints.http.refusals import (
 _log = logging.getLogger(__name__)
 
 MEDIA_TYPE = b"application/problem+json"
-
-
-class Kind(msgspec.Struct, frozen=True):
-    """What every error of one code has in common; `retry_after` in seconds where trying again may help."""
-
-    status: int
-    title: str
-    retry_after: int | None = None
-
-
-TABLE: Mapping[str, Kind] = {
-    "invalid-input": Kind(400, "The request is not of the documented shape"),
-    "bad-request": Kind(400, "The request cannot be understood"),
-    "unauthenticated": Kind(401, "A valid key is needed"),
-    "forbidden": Kind(403, "Access is not allowed"),
-    "unknown-path": Kind(404, "There is nothing at this path"),
-    "not-found": Kind(404, "Not found"),
-    "no-match": Kind(404, "No promoted lesson applies"),
-    "no-selection": Kind(404, "Nothing was selected for this step and session"),
-    "unknown-entry": Kind(404, "No feedback entry has this id"),
-    "unknown-lesson": Kind(404, "No lesson has this id"),
-    "unknown-escalation": Kind(404, "No escalation has this id"),
-    "method-not-allowed": Kind(405, "This path does not take this method"),
-    "conflict": Kind(409, "The present state does not allow this"),
-    "stale-version": Kind(409, "The lesson has moved on"),
-    "decision-not-allowed": Kind(409, "The lesson's status does not allow this decision"),
-    "request-in-progress": Kind(409, "The same request is being worked on", retry_after=1),
-    "body-too-large": Kind(413, "The body is too large"),
-    "unsupported-media-type": Kind(415, "The body must be JSON"),
-    "idempotency-key-reused": Kind(422, "The idempotency key came before with another body"),
-    "overloaded": Kind(429, "Too many requests are waiting", retry_after=1),
-    "internal-fault": Kind(500, "A fault of the service"),
-    "unavailable": Kind(503, "Something that the service needs does not answer", retry_after=1),
-    "store-unavailable": Kind(503, "A database does not answer", retry_after=1),
-    "vectors-unavailable": Kind(503, "The vector index does not answer", retry_after=1),
-    "embedder-unavailable": Kind(503, "The embedder does not answer", retry_after=1),
-    "llm-unavailable": Kind(503, "The language model does not answer", retry_after=1),
-    "delivery-failed": Kind(503, "An escalation's target does not answer", retry_after=1),
-    "embedder-mismatch": Kind(503, "The stored vectors came from another embedder", retry_after=60),
-    "too-busy": Kind(503, "Too many requests are in flight", retry_after=1),
-    "not-ready": Kind(503, "Requests cannot be served just now", retry_after=5),
-    "timed-out": Kind(504, "The request took too long"),
-}
 
 
 class Problem(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

@@ -9,7 +9,7 @@ from entrypoints.http.access import Permission
 from entrypoints.http.answers import Answer, answer, nothing
 from entrypoints.http.identifiers import uuid_parameter
 from entrypoints.http.lesson_wire import DecisionBody, EditBody, LessonAnswer, QueueItem, queue_item, shown
-from entrypoints.http.operation import Call, operation
+from entrypoints.http.operation import Call, Route
 from entrypoints.http.services import LearnerServices
 from entrypoints.http.wire import Body
 
@@ -19,7 +19,7 @@ EDIT = Body(EditBody, default=EditBody())
 _DECIDING = (UnknownLesson, StaleVersion, DecisionNotAllowed, StoreUnavailable)
 
 
-@operation(
+@Route(
     "GET",
     "/lessons/review/queue",
     permission=Permission.READ,
@@ -31,7 +31,7 @@ async def review_queue(services: LearnerServices, call: Call) -> Answer:
     return answer([queue_item(lesson, queued) for lesson, queued in await services.lessons.queue()])
 
 
-@operation(
+@Route(
     "POST",
     "/lessons/{lesson_id:str}/approve",
     permission=Permission.REVIEW,
@@ -45,7 +45,7 @@ async def approve(services: LearnerServices, call: Call) -> Answer:
     return await _decided(services, call, Decision.APPROVE, await call.body(DECISION))
 
 
-@operation(
+@Route(
     "POST",
     "/lessons/{lesson_id:str}/edit",
     permission=Permission.REVIEW,
@@ -61,7 +61,7 @@ async def edit(services: LearnerServices, call: Call) -> Answer:
     return await _decided(services, call, Decision.EDIT, decision, body.edit())
 
 
-@operation(
+@Route(
     "POST",
     "/lessons/{lesson_id:str}/reject",
     permission=Permission.REVIEW,
@@ -75,7 +75,7 @@ async def reject(services: LearnerServices, call: Call) -> Answer:
     return await _decided(services, call, Decision.REJECT, await call.body(DECISION))
 
 
-@operation(
+@Route(
     "POST",
     "/lessons/{lesson_id:str}/disable",
     permission=Permission.REVIEW,
@@ -89,7 +89,7 @@ async def disable(services: LearnerServices, call: Call) -> Answer:
     return await _decided(services, call, Decision.DISABLE, await call.body(DECISION))
 
 
-@operation(
+@Route(
     "DELETE",
     "/lessons/{lesson_id:str}",
     permission=Permission.ADMINISTER,

@@ -1,57 +1,96 @@
 """What a JSON text must not hold although JSON allows it. Cheap scans of the bytes; a closer look only on suspicion.
 
-NaN, infinities, lone surrogates, raw control characters and floats beyond a double the decoder refuses by itself.
+The decoder by itself refuses NaN, infinities, lone surrogates and raw control characters. It does not look at the
+numbers and the UTF-8 of fields that it ignores, and takes NUL characters, any depth and whole numbers of any size.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import islice
 
 import msgspec
 
-from domain.errors import FieldError
+from domain.errors import FieldError, InvalidInput
+from entrypoints.http.misfits import MOST, field_error, refusal
 
 DEEPEST = 32
 """Levels of nesting that a body may have."""
 
-_DIGITS = bytes.maketrans(b"123456789", b"000000000")
-_TOO_MANY_DIGITS = b"0" * 309
+_NUMBERS_ALIKE = bytes.maketrans(b"123456789E", b"000000000e")
+#: Beyond a double there are numbers with an exponent of three digits, or with more digits than these.
+_MANY_DIGITS = b"0" * 200
 _LARGEST = 2**1024
+_LONGEST_KEY = 50
 
 _STRINGS = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"', re.DOTALL)
 _TO_ONE_KIND = bytes.maketrans(b"{}", b"[]")
 _NO_BRACKETS = bytes(set(range(256)) - set(b"[]{}"))
 
 
-def objection(body: bytes) -> FieldError | None:
-    """What is wrong with a body that is valid JSON, or None."""
-    if body.count(b"{") + body.count(b"[") > DEEPEST and too_deep(body):
-        return FieldError("$", f"must not be nested deeper than {DEEPEST} levels")
-    if b"\\u0000" in body or (len(body) > len(_TOO_MANY_DIGITS) and _TOO_MANY_DIGITS in body.translate(_DIGITS)):
-        return next(_faults("$", msgspec.json.decode(body)), None)
-    return None
+def check(body: bytes) -> None:
+    """Refuses a JSON text, decoded before, for what it holds beside its shape. Raises `InvalidInput`."""
+    if too_deep(body):
+        raise _too_deep()
+    if _is_suspect(body):
+        decoded(body)
+
+
+def decoded(body: bytes) -> object:
+    """Everything that a body says, also what its route ignores. Raises `InvalidInput` for what nobody may send."""
+    try:
+        body.decode()
+        value = msgspec.json.decode(body)
+    except RecursionError as error:
+        raise _too_deep() from error
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise InvalidInput("the body is not JSON", [field_error("$", _in_words(str(error)))]) from error
+    if too_deep(body):
+        raise _too_deep()
+    found = list(islice(_faults(value), MOST)) if _is_suspect(body) else []
+    if found:
+        raise refusal("body", [field_error(f"${place}", what) for place, what in found])
+    return value
 
 
 def too_deep(body: bytes) -> bool:
     """Whether the arrays and objects of a valid JSON text are nested too deep; in time linear to its length."""
+    if body.count(b"{") + body.count(b"[") <= DEEPEST:
+        return False
     brackets = _STRINGS.sub(b"", body).translate(_TO_ONE_KIND, _NO_BRACKETS)
     for _ in range(DEEPEST):
         brackets = brackets.replace(b"[]", b"")
     return bool(brackets)
 
 
-def _faults(path: str, value: object) -> Iterator[FieldError]:
+def _is_suspect(body: bytes) -> bool:
+    numbers = body.translate(_NUMBERS_ALIKE)
+    return b"\\u0000" in body or b"0e000" in numbers or b"0e+000" in numbers or _MANY_DIGITS in numbers
+
+
+def _faults(value: object) -> Iterator[tuple[str, str]]:
+    """Where in a value, and what. A place is put together from the inside, so that it costs nothing without a fault."""
     if isinstance(value, str):
         if "\x00" in value:
-            yield FieldError(path, "must not hold a NUL character")
+            yield "", "must not hold a NUL character"
     elif isinstance(value, int):
         if abs(value) >= _LARGEST:
-            yield FieldError(path, "must not be a number beyond a double")
+            yield "", "must not be a number beyond a double"
     elif isinstance(value, dict):
         for key, inner in value.items():
-            yield from _faults(f"{path}.{key}" if "\x00" not in key else path, key)
-            yield from _faults(f"{path}.{key}", inner)
+            yield from _faults(key)
+            yield from ((f".{key[:_LONGEST_KEY]}{place}", what) for place, what in _faults(inner))
     elif isinstance(value, list):
         for number, inner in enumerate(value):
-            yield from _faults(f"{path}[{number}]", inner)
+            yield from ((f"[{number}]{place}", what) for place, what in _faults(inner))
+
+
+def _too_deep() -> InvalidInput:
+    message = f"must not be nested deeper than {DEEPEST} levels"
+    return InvalidInput(f"the body {message}", [FieldError("$", message)])
+
+
+def _in_words(message: str) -> str:
+    text = message.removeprefix("JSON is malformed: ").partition(" - at ")[0]
+    return "must not hold a number beyond a double" if "out of range" in text else text

@@ -1,14 +1,13 @@
-"""Services that answer at once from memory, and clients of apps built over them."""
+"""Services that answer at once from memory, whatever is asked."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime, timezone
+from datetime import datetime
 from typing import Any, cast
 
 import anyio
-import httpx
 
 from application.feedback.ports import (
     EntryFilter,
@@ -30,81 +29,26 @@ from application.learner.review import EraseLesson, ReviewCommand, ReviewLesson
 from application.learner.search import Found, SearchLessons, SearchResult
 from application.shared.ports import IdempotencyRecord
 from domain.errors import InvalidInput, NoMatch, NoSelection, UnknownEntry, UnknownEscalation, UnknownLesson
-from domain.feedback.entry import FeedbackEntry, OutcomeReport, ResultFlag
-from domain.feedback.escalation import Escalation, Path, State
+from domain.feedback.entry import FeedbackEntry, OutcomeReport
+from domain.feedback.escalation import Escalation
 from domain.feedback.metrics import Counters
-from domain.incorporator.match import MatcherName, matched
-from domain.incorporator.outcome import ApplierOutcome, Source
+from domain.incorporator.outcome import ApplierOutcome
 from domain.incorporator.query import QueryInput
-from domain.learner.lesson import Bin, Lesson, LessonDraft, Status, decide, promoted_copy
+from domain.learner.lesson import Bin, Lesson, LessonDraft, decide
 from domain.learner.log import Event, Flag, LogEntry, QueuedLesson
 from domain.learner.ranking import SearchHit
-from entrypoints.http.access import AccessPolicy
-from entrypoints.http.app import create_incorporator_app, create_learner_app
-from entrypoints.http.services import Check, HttpOptions, IncorporatorServices, LearnerServices
-
-NOW = datetime(2026, 10, 22, 10, 0, tzinfo=timezone.utc)
-LESSON_ID = "0199f0a0-0000-7000-8000-000000000001"
-ENTRY_ID = "0199f0a0-0000-7000-8000-000000000002"
-ESCALATION_ID = "0199f0a0-0000-7000-8000-000000000003"
-UNKNOWN_ID = "0199f0a0-0000-7000-8000-00000000ffff"
-
-LESSON = Lesson(
-    id=LESSON_ID,
-    bin=Bin.SKILLS,
-    title="Retry uploads",
-    body="Retry.",
-    tags=("upload",),
-    dsl_payload={"action": "retry"},
-    status=Status.PENDING_REVIEW,
-    version=1,
-    review_round=0,
-    source="",
-    created_at=NOW,
-    updated_at=NOW,
-)
-COPY = promoted_copy(LESSON, at=NOW)
-MATCH = matched(COPY, MatcherName.DSL, 1.0)
-ENTRY = FeedbackEntry(
-    id=ENTRY_ID,
-    problem_solving_step_ref="step-17",
-    session_id="s1",
-    lesson_skill_id=LESSON_ID,
-    matched_entity_type="skill",
-    selection_query={},
-    selection_context={},
-    result_flag=ResultFlag.PENDING,
-    usage_count=1,
-    transaction_log_ref=UNKNOWN_ID,
-    timestamp=NOW,
-    updated_at=NOW,
-    review_round=1,
-    matcher_used="dsl",
-)
-ESCALATION = Escalation(
-    id=ESCALATION_ID,
-    entry_id=ENTRY_ID,
-    report_number=1,
-    path=Path.HUMAN,
-    target="learner",
-    lesson_skill_id=LESSON_ID,
-    review_round=1,
-    failure_count=3,
-    counters=Counters(),
-    state=State.FAILED,
-    attempts=12,
-    last_error="503",
-    created_at=NOW,
-    next_attempt_at=NOW,
-)
-OUTCOME = ApplierOutcome(
-    id=UNKNOWN_ID,
-    source=Source.DSL,
-    action="retry",
-    instruction="Retry",
-    recommended_action_payload={"dsl_payload": {"action": "retry"}},
-    match_result=MATCH,
-    created_at=NOW,
+from entrypoints.http.services import Check, IncorporatorServices, LearnerServices
+from tests.unit.http.examples import (
+    COPY,
+    ENTRY,
+    ENTRY_ID,
+    ESCALATION,
+    ESCALATION_ID,
+    LESSON,
+    LESSON_ID,
+    MATCH,
+    NOW,
+    OUTCOME,
 )
 
 
@@ -122,6 +66,7 @@ class Stub:
     delay_s: float = 0.0
     woken: int = 0
     checks: Sequence[Check] = (Check(name="object_store"),)
+    degraded: str | None = None
 
     async def _met(self, *asked: Any) -> None:
         self.asked.append(asked)
@@ -175,7 +120,7 @@ class Stub:
     async def search(self, query: str, bin: Bin | None, limit: int) -> SearchResult:
         await self._met(query, bin, limit)
         hit = SearchHit(lesson_id=LESSON_ID, bin=Bin.SKILLS, title="t", score=1.0, text_match=True, similarity=0.5)
-        return SearchResult(found=[Found(hit=hit, copy=COPY)])
+        return SearchResult(found=[Found(hit=hit, copy=COPY)], degraded=self.degraded)
 
     async def readiness(self) -> Sequence[Check]:
         return self.checks
@@ -273,23 +218,3 @@ def incorporator_services(stub: Stub) -> IncorporatorServices:
         wake=stub.wake,
         clock=StubClock(),
     )
-
-
-def client_of(app: Any, host: str = "127.0.0.1", **more: Any) -> httpx.AsyncClient:
-    """A client whose requests come from `host`."""
-    transport = httpx.ASGITransport(app, client=(host, 50_000))
-    return httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1:8001", **more)
-
-
-def options(stub: Stub, keys: str = "", hosts: str = "", **more: Any) -> HttpOptions:
-    return HttpOptions(access=AccessPolicy.parse(keys, hosts), readiness=stub.readiness, **more)
-
-
-def incorporator(stub: Stub, keys: str = "", hosts: str = "", **more: Any) -> Any:
-    return create_incorporator_app(
-        incorporator_services(stub), learner_services(stub), options(stub, keys, hosts, **more)
-    )
-
-
-def learner(stub: Stub, keys: str = "", **more: Any) -> Any:
-    return create_learner_app(learner_services(stub), options(stub, keys, **more))

@@ -10,7 +10,9 @@ import pytest
 
 from domain.errors import InvalidConfiguration
 from entrypoints.http.access import AccessPolicy, Caller, Role
-from tests.unit.http.stubs import ENTRY_ID, ESCALATION_ID, LESSON_ID, Stub, client_of, incorporator
+from tests.unit.http.clients import client_of, incorporator
+from tests.unit.http.examples import ENTRY_ID, ESCALATION_ID, LESSON_ID
+from tests.unit.http.stubs import Stub
 
 KEYS = "pipeline:k-pipeline,reader:k-reader,ann@reviewer:k-reviewer,root@admin:k-admin"
 QUERY = {"session_id": "s1", "problem_solving_step_ref": "step-17", "problem_type": "p"}
@@ -47,7 +49,7 @@ ROUTES: list[tuple[str, str, Any, set[str]]] = [
     ("GET", "/schema/openapi.json", None, {R, V, A}),
     ("GET", "/schema/openapi.yaml", None, {R, V, A}),
 ]
-OPEN = ["/health", "/health/ready"]
+OPEN = ["/health", "/health/ready", "/problems", "/problems/no-match", "/schema/docs"]
 
 
 def bearer(key: str) -> dict[str, str]:
@@ -70,9 +72,9 @@ async def test_every_route_lets_in_exactly_its_roles(method: str, path: str, bod
 async def test_the_table_above_names_every_route() -> None:
     async with client_of(incorporator(Stub())) as client:
         described = (await client.get("/schema")).json()["paths"]
-    listed = {(method, path.partition("?")[0]) for method, path, _, _ in ROUTES if not path.startswith("/schema")}
+    listed = {(method, path.partition("?")[0]) for method, path, _, _ in ROUTES}
     listed |= {("GET", path) for path in OPEN}
-    ids = {"{lesson_id}": LESSON_ID, "{entry_id}": ENTRY_ID, "{escalation_id}": ESCALATION_ID}
+    ids = {"{lesson_id}": LESSON_ID, "{entry_id}": ENTRY_ID, "{escalation_id}": ESCALATION_ID, "{code}": "no-match"}
     found = set()
     for path, methods in described.items():
         filled = path
@@ -83,7 +85,7 @@ async def test_the_table_above_names_every_route() -> None:
 
 
 @pytest.mark.parametrize("path", OPEN)
-async def test_health_is_open_to_strangers_whatever_they_send(path: str) -> None:
+async def test_an_open_route_is_open_to_strangers_whatever_they_send(path: str) -> None:
     for keys in ("", KEYS):
         async with client_of(incorporator(Stub(), keys), "8.8.8.8") as client:
             for headers in ({}, bearer("wrong"), {"Host": "evil.example"}):
@@ -101,13 +103,29 @@ async def test_a_stranger_learns_nothing_about_paths_and_methods() -> None:
     [
         {"X-Forwarded-For": "8.8.8.8"},
         {"X-Forwarded-For": "127.0.0.1, 8.8.8.8"},
+        {"X-Forwarded-For": ""},
+        {"X-Forwarded-For": "127.0.0.1,"},
+        {"X-Forwarded-For": "127.0.0.1" + " " * 300},
         {"X-Real-IP": "10.0.0.1"},
+        {"X-Real-IP": "127.0.0.1", "X-Forwarded-For": "::2"},
+        {"CF-Connecting-IP": "9.9.9.9"},
+        {"Via": "1.1 proxy"},
+        {"X-Forwarded-Proto": "https"},
+        {"X-Forwarded-Host": "localhost"},
+        {"Forwarded": ""},
+        {"Forwarded": "by=127.0.0.1;proto=http"},
+        {"Forwarded": "for=127.0.0.1, for=8.8.8.8"},
+        {"Forwarded": "for = 8.8.8.8"},
         {"Forwarded": 'for="[2001:db8::1]:80";proto=http'},
         {"Forwarded": "proto=http; For=unknown"},
         {"Host": "rebound.example"},
         {"Host": "127.0.0.1.evil.example:8001"},
         {"Origin": "https://evil.example"},
         {"Origin": "null"},
+        {"Origin": "http://["},
+        {"Origin": "http://[::1"},
+        {"Host": "x" * 300},
+        {"Host": ""},
         {"Sec-Fetch-Site": "cross-site"},
     ],
 )
@@ -131,6 +149,16 @@ async def test_without_keys_a_client_on_this_machine_may_do_all(host: str) -> No
             headers = {"Host": name, "X-Forwarded-For": "127.0.0.1", "Origin": "http://localhost:3000"}
             assert (await client.get("/lessons", headers=headers)).status_code == 200
         assert (await client.delete(f"/lessons/{LESSON_ID}")).status_code == 204
+
+
+async def test_without_keys_a_connection_over_the_network_is_refused_whatever_a_trusted_header_says() -> None:
+    app = incorporator(Stub())
+
+    async def reached(scope: Any, receive: Any, send: Any) -> None:
+        await app({**scope, "server": ("192.168.1.5", 8001)}, receive, send)
+
+    async with client_of(reached) as client:
+        assert (await client.get("/lessons", headers={"X-Forwarded-For": "127.0.0.1"})).status_code == 403
 
 
 async def test_allowed_hosts_hold_with_and_without_keys() -> None:
@@ -162,7 +190,18 @@ async def test_the_logs_actor_is_the_keys_name_and_the_reviewer_a_detail() -> No
 
 
 @pytest.mark.parametrize(
-    "keys", ["secret", "boss:secret", "a@:secret", "admin:", "admin:a b", "admin:x,reader:x", "admin:sha256:12"]
+    "keys",
+    [
+        "local@admin:secret",
+        "escalation@admin:secret",
+        "secret",
+        "boss:secret",
+        "a@:secret",
+        "admin:",
+        "admin:a b",
+        "admin:x,reader:x",
+        "admin:sha256:12",
+    ],
 )
 def test_a_bad_list_of_keys_is_refused_without_showing_a_key(keys: str) -> None:
     with pytest.raises(InvalidConfiguration, match="MG_API_KEYS") as refused:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import logging
 from contextlib import asynccontextmanager
 from typing import Any
@@ -11,10 +10,12 @@ import anyio
 import pytest
 
 from domain import errors
-from entrypoints.http.problems import TABLE
+from entrypoints.http.problem_kinds import TABLE
 from entrypoints.http.refusals import Refusal
 from entrypoints.http.services import Check
-from tests.unit.http.stubs import ENTRY_ID, LESSON_ID, UNKNOWN_ID, Stub, client_of, incorporator, learner
+from tests.unit.http.clients import client_of, incorporator, learner
+from tests.unit.http.examples import ENTRY_ID, LESSON_ID, UNKNOWN_ID
+from tests.unit.http.stubs import Stub
 
 QUERY = {"session_id": "s1", "problem_solving_step_ref": "step-17", "problem_type": "p"}
 OUTCOME = {"session_id": "unknown", "problem_solving_step_ref": "step-17", "result_flag": "success"}
@@ -180,24 +181,12 @@ async def test_what_lives_with_the_app_is_entered_and_left() -> None:
     assert seen == ["up", "lifespan.startup.complete", "down", "lifespan.shutdown.complete"]
 
 
-async def test_the_description_documents_every_refusal_as_a_problem() -> None:
-    async with client_of(incorporator(Stub())) as client:
-        described = (await client.get("/schema/openapi.json")).json()
-    assert described["openapi"] == "3.1.0"
-    for methods in described["paths"].values():
-        for one in methods.values():
-            assert one["summary"]
-            assert {"400", "500", "503", "504"} <= set(one["responses"])
-            for status, response in one["responses"].items():
-                if int(status) >= 400:
-                    assert list(response["content"]) == ["application/problem+json"]
-    references = set(_references(described))
-    assert references <= {f"#/components/schemas/{name}" for name in described["components"]["schemas"]}
-    assert json.dumps(described)
-
-
-def _references(value: Any) -> list[str]:
-    if isinstance(value, dict):
-        own = [value["$ref"]] if isinstance(value.get("$ref"), str) else []
-        return own + [one for inner in value.values() for one in _references(inner)]
-    return [one for inner in value for one in _references(inner)] if isinstance(value, list) else []
+async def test_the_type_of_every_problem_leads_to_what_to_do() -> None:
+    async with client_of(incorporator(Stub(), "admin:k"), "8.8.8.8") as client:
+        refused = (await client.get("/lessons")).json()
+        found = (await client.get(refused["type"])).json()
+        assert (found["type"], found["status"], found["title"]) == (refused["type"], 401, refused["title"])
+        assert [kind["type"] for kind in (await client.get("/problems")).json()] == [
+            f"/problems/{one}" for one in TABLE
+        ]
+        assert (await client.get("/problems/nope")).status_code == 404
