@@ -6,7 +6,7 @@ from typing import Any
 
 from application.feedback.deliver import DeliverEscalation, Dispatcher
 from application.feedback.escalate import Escalate
-from application.feedback.ports import EscalationTarget
+from application.feedback.ports import EscalationFilter, EscalationTarget, RecordSelection
 from application.feedback.queries import ReadMetrics
 from application.feedback.report import Report, UpdateFeedback
 from application.incorporator.apply import Apply
@@ -22,12 +22,13 @@ from application.learner.escalations import EscalateLesson
 from application.learner.inject import InjectLessons
 from application.learner.review import EraseLesson, ReviewCommand, ReviewLesson
 from application.learner.search import SearchKind, SearchLessons
-from domain.feedback.escalation import EscalationPolicy, Path, PathMode
+from domain.feedback.entry import FeedbackEntry, ResultFlag
+from domain.feedback.escalation import Escalation, EscalationPolicy, Path, PathMode
 from domain.incorporator.match import FallbackReason, StrategyMode
 from domain.incorporator.rules import DslRule
 from domain.learner.lesson import Decision, Lesson, LessonEdit
 from tests.fakes.clock import CountingIds, FakeClock
-from tests.fakes.examples import draft
+from tests.fakes.examples import draft, entry, report
 from tests.fakes.fake_feedback_store import FakeFeedbackStore
 from tests.fakes.fake_lesson_files import FakeLessonFiles
 from tests.fakes.fake_lesson_store import FakeLessonStore
@@ -149,8 +150,6 @@ class Incorporator:
 class Feedback:
     """Reports and escalations, on targets that do what a test wrote down for them."""
 
-    OWNER = "this process"
-
     def __init__(
         self,
         *,
@@ -159,11 +158,15 @@ class Feedback:
         human: EscalationTarget | None = None,
         auto: EscalationTarget | None = None,
         max_attempts: int = 12,
-        poll_s: float = 0.01,
+        poll_s: float = 1.0,
+        clock: FakeClock | None = None,
+        outbox: FakeOutbox | None = None,
+        owner: str = "this process",
     ) -> None:
-        self.clock = FakeClock()
-        self.outbox = FakeOutbox()
+        self.clock = clock or FakeClock()
+        self.outbox = outbox or FakeOutbox()
         self.store = FakeFeedbackStore(outbox=self.outbox, new_id=CountingIds(0xE))
+        self._selected = 0
         self.targets: dict[Path, EscalationTarget] = {
             Path.HUMAN: human or ScriptedTarget(name="human"),
             Path.AUTO: auto or ScriptedTarget(name="auto"),
@@ -178,11 +181,11 @@ class Feedback:
             outbox=self.outbox,
             targets=self.targets,
             clock=self.clock,
-            owner=self.OWNER,
+            owner=owner,
             max_attempts=max_attempts,
         )
         self.dispatcher = Dispatcher(
-            outbox=self.outbox, deliver=self.deliver, clock=self.clock, owner=self.OWNER, poll_s=poll_s
+            outbox=self.outbox, deliver=self.deliver, clock=self.clock, owner=owner, poll_s=poll_s
         )
         self.escalate = Escalate(
             store=self.store,
@@ -193,10 +196,34 @@ class Feedback:
             wake=self.dispatcher.wake,
             clock=self.clock,
             new_id=CountingIds(0xF),
-            owner=self.OWNER,
+            owner=owner,
         )
         self.report = Report(
-            store=self.store, policy=self.policy, escalate=self.escalate, clock=self.clock, owner=self.OWNER
+            store=self.store, policy=self.policy, escalate=self.escalate, clock=self.clock, owner=owner
         )
-        self.update = UpdateFeedback(store=self.store, clock=self.clock, owner=self.OWNER)
+        self.update = UpdateFeedback(store=self.store, clock=self.clock, owner=owner)
         self.metrics = ReadMetrics(store=self.store)
+
+    async def selected(self, **fields: Any) -> FeedbackEntry:
+        """A fresh selection of its own step, with its own outcome."""
+        self._selected += 1
+        new_id = CountingIds(0x1000 + self._selected)
+        selection = entry(
+            id=new_id(),
+            transaction_log_ref=new_id(),
+            **{"problem_solving_step_ref": f"step-{self._selected}", **fields},
+        )
+        await self.store.record(RecordSelection(entry=selection))
+        return selection
+
+    async def failed(self, of: FeedbackEntry | None = None) -> FeedbackEntry:
+        """The entry after a reported failure; of a fresh selection unless one is given."""
+        of = of or await self.selected()
+        return await self.report(
+            report(ResultFlag.FAILURE, problem_solving_step_ref=of.problem_solving_step_ref, session_id=of.session_id)
+        )
+
+    async def escalations(self) -> list[Escalation]:
+        """All that are in the outbox, oldest first."""
+        page = await self.outbox.page(EscalationFilter(), 10_000, None)
+        return list(page.escalations)[::-1]

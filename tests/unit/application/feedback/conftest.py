@@ -1,0 +1,14 @@
+"""Feedback is tested in virtual time: waits, leases and backoffs of hours cost nothing."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.fakes.virtual_time import VIRTUAL_TIME
+
+
+@pytest.fixture
+def anyio_backend() -> tuple[str, dict[str, Any]]:
+    return VIRTUAL_TIME
