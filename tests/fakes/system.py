@@ -161,11 +161,12 @@ class Feedback:
         poll_s: float = 1.0,
         clock: FakeClock | None = None,
         outbox: FakeOutbox | None = None,
+        store: FakeFeedbackStore | None = None,
         owner: str = "this process",
     ) -> None:
         self.clock = clock or FakeClock()
         self.outbox = outbox or FakeOutbox()
-        self.store = FakeFeedbackStore(outbox=self.outbox, new_id=CountingIds(0xE))
+        self.store = store or FakeFeedbackStore(outbox=self.outbox, new_id=CountingIds(0xE))
         self._selected = 0
         self.targets: dict[Path, EscalationTarget] = {
             Path.HUMAN: human or ScriptedTarget(name="human"),

@@ -152,20 +152,20 @@ async def test_a_target_that_is_down_is_tried_again_at_growing_intervals_until_i
             tried.append(clock.elapsed)
             return await human.deliver(escalation)
 
-    of = Feedback(human=Timed(), clock=clock, poll_s=0.05)
+    of = Feedback(human=Timed(), clock=clock, poll_s=0.2)
     await of.outbox.put(rows(1), "nobody", START)
     await run(of, 100)
     waits = [later - earlier for earlier, later in pairwise(tried)]
     assert len(waits) == 6
     for n, wait in enumerate(waits):
-        assert 0.75 * 2**n <= wait <= 1.25 * 2**n + 0.1
+        assert 0.75 * 2**n <= wait <= 1.25 * 2**n + 0.21
     (one,) = await of.escalations()
     assert (one.state, one.attempts) == (State.DELIVERED, 7)
 
 
 async def test_a_target_that_never_comes_back_is_given_up_after_the_last_attempt() -> None:
     human = ScriptedTarget(DOWN)
-    of = Feedback(human=human, clock=LoopClock())
+    of = Feedback(human=human, clock=LoopClock(), poll_s=30)
     await of.outbox.put(rows(1), "nobody", START)
     await run(of, 4 * 3600)
     (one,) = await of.escalations()
@@ -276,6 +276,17 @@ async def test_no_fault_ends_the_dispatcher() -> None:
     await of.outbox.put(rows(3), "nobody", START)
     await run(of, 30)
     assert [one.state for one in await of.escalations()] == [State.DELIVERED] * 3
+
+
+async def test_a_result_that_could_not_be_stored_is_delivered_again_when_the_lease_ends() -> None:
+    of = Feedback(clock=LoopClock())
+    await of.outbox.put(rows(1), "nobody", START)
+    of.outbox.fails = {"settle"}
+    await run(of, 5)
+    of.outbox.fails = set()
+    assert [one.state for one in await of.escalations()] == [State.PENDING]
+    await run(of, 15)
+    assert [one.state for one in await of.escalations()] == [State.DELIVERED]
 
 
 async def test_a_fault_when_a_result_is_stored_makes_no_report_fail() -> None:

@@ -121,12 +121,13 @@ async def test_lessons_without_similarity_are_not_fetched_to_the_last() -> None:
 
 
 async def test_a_match_beyond_the_nearest_still_has_its_exact_similarity() -> None:
-    learner = await learner_with(*({"title": "retry"} for _ in range(60)), {"title": "x " * 40, "body": "wretryx"})
-    found = (await learner.search("retry", Bin.SKILLS, 100)).found
-    matched = [one.hit for one in found if one.hit.text_match]
-    assert len(matched) == 61
-    assert learner.vectors.calls["similarities"] >= 1
-    assert matched[-1].similarity < matched[0].similarity
+    titles_of = ["x y z wretryx", *(f"uploads {'y ' * n}" for n in range(60))]
+    learner = await learner_with(*({"title": title, "body": "uploads retry"} for title in titles_of))
+    every = (await learner.search("uploads", Bin.SKILLS, 100)).found
+    learner.vectors.calls.clear()
+    few = (await learner.search("uploads", Bin.SKILLS, 3)).found
+    assert learner.vectors.calls == {"nearest": 1, "similarities": 1}
+    assert list(few) == list(every[:3])
 
 
 async def test_the_same_search_has_the_same_answer() -> None:
