@@ -35,10 +35,13 @@ class Shapes:
         found: list[JsonObject] = []
         for name, of_one in described["properties"].items():
             schema = dict(_not_null(of_one))
-            parameter: JsonObject = {"name": name, "in": "query", "required": name in described["required"]}
+            required = name in described["required"]
+            parameter: JsonObject = {"name": name, "in": "query", "required": required, "schema": schema}
             if "description" in schema:
                 parameter["description"] = schema.pop("description")
-            found.append({**parameter, "schema": schema})
+            if not required:
+                parameter["allowEmptyValue"] = True
+            found.append(parameter)
         return found
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from importlib.metadata import PackageNotFoundError
 from typing import Any
 
 import msgspec
@@ -104,7 +105,7 @@ async def test_without_the_packages_metadata_there_is_a_description_all_the_same
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     def unknown(name: str) -> str:
-        raise description.PackageNotFoundError(name)
+        raise PackageNotFoundError(name)
 
     monkeypatch.setattr(description, "version", unknown)
     assert (await described())["info"]["version"]
