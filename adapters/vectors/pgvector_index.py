@@ -9,7 +9,7 @@ import asyncpg
 
 from adapters.per_event_loop import PerEventLoop
 from adapters.vectors import pgvector_changes as changes
-from adapters.vectors.best_sections import best_sections, finite
+from adapters.vectors.best_sections import NearestVectors, best_sections, finite
 from adapters.vectors.made_for import MadeFor
 from adapters.vectors.pgvector_changes import Connection, State
 from adapters.vectors.pgvector_pool import WHAT, PgvectorPool, explain, parse_pgvector_dsn
@@ -70,8 +70,9 @@ class PgvectorIndex(VectorIndex):
                 return [VectorHit(lesson_id=row[0], similarity=0.0) for row in rows]
             statement, values = tables.nearest(bin), vector.tolist()
 
-            async def nearest_vectors(number: int) -> list[tuple[str, float]]:
-                return [tuple(row) for row in await connection.fetch(statement, values, number)]
+            async def nearest_vectors(number: int) -> NearestVectors:
+                rows = [(row[0], row[1]) for row in await connection.fetch(statement, values, number)]
+                return NearestVectors(rows, there_are_more=len(rows) == number)
 
             return await best_sections(nearest_vectors, limit, _MOST_VECTORS)
 

@@ -38,7 +38,7 @@ def parse_pgvector_dsn(dsn: str) -> str:
     """The address as asyncpg takes it. Raises `InvalidConfiguration`, which never shows the password."""
     try:
         url = make_url(dsn)
-    except ArgumentError as error:
+    except (ArgumentError, ValueError) as error:
         raise InvalidConfiguration(f"not a database address; {_EXPECTED}") from error
     if url.drivername not in ("postgresql", "postgres", "postgresql+asyncpg") or not url.database:
         raise InvalidConfiguration(_EXPECTED)

@@ -17,11 +17,13 @@ import anyio
 import pytest
 
 from adapters.vectors.memory_vector_index import MemoryVectorIndex
+from adapters.vectors.milvus_index import MilvusIndex
 from adapters.vectors.pgvector_index import PgvectorIndex
 from application.learner.ports import StoredVectors, VectorIndex
 from domain.errors import EmbedderMismatch
 from domain.learner.lesson import Bin
 from tests.fakes.fake_vector_index import FakeVectorIndex
+from tests.servers.milvus import MilvusServer
 from tests.servers.postgres import PostgresServer
 
 EMBEDDER = "test-v1"
@@ -53,7 +55,16 @@ async def _pgvector(request: pytest.FixtureRequest) -> AsyncIterator[VectorIndex
     await index.aclose()
 
 
-INDICES = {"fake": Case(_fake), "memory": Case(_memory), "pgvector": Case(_pgvector)}
+@asynccontextmanager
+async def _milvus(request: pytest.FixtureRequest) -> AsyncIterator[VectorIndex]:
+    server: MilvusServer = request.getfixturevalue("milvus_server")
+    index = MilvusIndex(server.uri)
+    await index.reset(EMBEDDER, DIMENSION)
+    yield index
+    await index.aclose()
+
+
+INDICES = {"fake": Case(_fake), "memory": Case(_memory), "pgvector": Case(_pgvector), "milvus": Case(_milvus)}
 
 
 @pytest.fixture(params=INDICES)
