@@ -1,0 +1,22 @@
+"""The service's own catalog in this process, over a seeded object store."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from entrypoints.container import LearnerContainer
+from entrypoints.settings import Settings
+from tests.bench import seeds
+
+
+@asynccontextmanager
+async def opened(file: Path, folder: Path) -> AsyncIterator[LearnerContainer]:
+    """A Learner that has read its whole catalog."""
+    container = LearnerContainer(settings=Settings(lessons_dsn=seeds.dsn(file), lessons_root=str(folder)))
+    await container.catalog().refresh()
+    try:
+        yield container
+    finally:
+        await container.database().aclose()

@@ -1,0 +1,99 @@
+"""The same vectors, questions and machine for chromadb and mem0, which have a virtual environment of their own.
+
+`make bench-peers` sets that up. A peer that cannot be had is reported as such.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+import uvloop
+
+from application.learner.review import ReviewCommand
+from domain.learner.lesson import Bin, Decision, LessonDraft
+from tests.bench import catalogs, corpus, seeds
+from tests.bench.processes import ROOT
+from tests.bench.scale import Scale
+from tests.bench.search import TOP
+from tests.bench.timing import Times, of_each_awaited
+
+PEERS = ("chromadb", "mem0")
+
+_PYTHON = ROOT / ".venv-peers" / "bin" / "python"
+_ADDS = 100
+_TIMEOUT_S = 1_800.0
+
+
+class Found(msgspec.Struct, frozen=True, kw_only=True):
+    """`add` is one durable addition: with us a whole promotion (log, copy, vectors, file), with a peer its `add`."""
+
+    name: str
+    search: Times | None = None
+    add: Times | None = None
+    problem: str | None = None
+
+
+def run(scale: Scale) -> dict[str, object]:
+    """Us and each peer over the catalog of the hot path."""
+    with tempfile.TemporaryDirectory(prefix="memorygrid-bench-") as folder:
+        work = Path(folder)
+        ours = uvloop.run(_ours(work, scale))
+        theirs = [_peer(name, work) for name in PEERS]
+    return {"lessons": scale.lessons, "top": TOP, "found": [ours, *theirs]}
+
+
+async def _ours(work: Path, scale: Scale) -> Found:
+    """Also writes down what the peers are to work on."""
+    seeded = seeds.lesson_catalog(scale.lessons)
+    file = work / "lessons.db"
+    shutil.copyfile(seeded.file, file)
+    folder = work / "lessons"
+    shutil.copytree(seeded.folder, folder)
+    async with catalogs.opened(file, folder) as learner:
+        queries = await learner.embedder().embed([corpus.question(number) for number in range(scale.repeats)])
+        index = learner.vectors()
+        await index.nearest(queries[0], TOP)
+        search = await of_each_awaited([partial(index.nearest, one, TOP) for one in queries])
+        lessons = await learner.inject()(_drafts(), actor="bench")
+        commands = [ReviewCommand(lesson_id=one.id, decision=Decision.APPROVE, actor="bench") for one in lessons]
+        review = learner.review()
+        add = await of_each_awaited([partial(review, one) for one in commands])
+    _write_down(work, seeded.file, queries)
+    return Found(name="memorygrid", search=search, add=add)
+
+
+def _drafts() -> list[LessonDraft]:
+    lessons = [corpus.lesson(1_000_000 + number) for number in range(_ADDS)]
+    return [LessonDraft(bin=Bin.SKILLS, title=one.title, body=one.body, tags=one.tags) for one in lessons]
+
+
+def _write_down(work: Path, file: Path, queries: Sequence[bytes]) -> None:
+    stored = list(seeds.vectors_of(file))
+    dimension = stored[0].dimension
+    vectors = np.frombuffer(b"".join(one.data for one in stored), "<f4").reshape(-1, dimension)
+    np.save(work / "vectors.npy", vectors)
+    np.save(work / "queries.npy", np.frombuffer(b"".join(queries), "<f4").reshape(-1, dimension))
+
+
+def _peer(name: str, work: Path) -> Found:
+    if not _PYTHON.exists():
+        return Found(name=name, problem="not installed: make bench-peers")
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "ANONYMIZED_TELEMETRY": "False", "MEM0_TELEMETRY": "False"}
+    environment |= {"HOME": str(work), "MEM0_DIR": str(work / "mem0-home"), "OPENAI_API_KEY": "none"}
+    command = [str(_PYTHON), "-m", "tests.bench.peer_worker", name, str(work), str(TOP), str(_ADDS)]
+    done = subprocess.run(
+        command, cwd=work, env=environment, capture_output=True, text=True, check=False, timeout=_TIMEOUT_S
+    )
+    if done.returncode:
+        return Found(name=name, problem=(done.stderr.strip().splitlines() or ["it failed"])[-1])
+    answer: dict[str, Any] = msgspec.json.decode(done.stdout.splitlines()[-1])
+    return msgspec.convert({"name": f"{name} {answer.pop('version')}", **answer}, Found)

@@ -1,0 +1,129 @@
+"""Processes of the benchmark: each pinned to one core, watched through /proc, and ended by its own id."""
+
+from __future__ import annotations
+
+import http.client
+import os
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from types import TracebackType
+
+import msgspec
+
+ROOT = Path(__file__).parents[2]
+SERVER_CORE = min(os.sched_getaffinity(0))
+LOAD_CORE = max(os.sched_getaffinity(0))
+
+_STARTS_WITHIN_S = 900.0
+_ENDS_WITHIN_S = 20.0
+_TICKS_A_SECOND = os.sysconf("SC_CLK_TCK")
+
+
+class Memory(msgspec.Struct, frozen=True, kw_only=True):
+    """Of one process, in MB: what it holds resident, and the part that is its own (not files' pages)."""
+
+    resident: float
+    own: float
+
+
+def cpu_seconds(pid: int) -> float:
+    """The processor time that a process has taken so far, all its threads together."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / _TICKS_A_SECOND
+
+
+def memory(pid: int) -> Memory:
+    """What a process holds now."""
+    status = dict(line.split(":", 1) for line in Path(f"/proc/{pid}/status").read_text().splitlines())
+    resident, own = (int(status[name].split()[0]) / 1024 for name in ("VmRSS", "RssAnon"))
+    return Memory(resident=round(resident, 1), own=round(own, 1))
+
+
+def free_port() -> int:
+    """A port on 127.0.0.1 that nobody listens at just now."""
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        port: int = one.getsockname()[1]
+        return port
+
+
+def run_pinned(module: str, job: bytes, core: int = LOAD_CORE, timeout_s: float = 300.0) -> bytes:
+    """Runs one of our modules on one core, with `job` on its standard input; its standard output."""
+    command = ["taskset", "--cpu-list", str(core), sys.executable, "-m", module]
+    return subprocess.run(command, input=job, stdout=subprocess.PIPE, check=True, cwd=ROOT, timeout=timeout_s).stdout
+
+
+class Server:
+    """One HTTP server process on 127.0.0.1, alive while the `with` block lasts; its output goes to `log`."""
+
+    def __init__(self, arguments: Sequence[str], *, log: Path, environment: Mapping[str, str] | None = None) -> None:
+        self.port = free_port()
+        self.started_in_s = 0.0
+        self._command = [sys.executable, *arguments, "--port", str(self.port)]
+        self._environment = {**os.environ, **(environment or {}), "PYTHONPATH": str(ROOT)}
+        self._log = log
+        self._process: subprocess.Popen[bytes] | None = None
+
+    @property
+    def pid(self) -> int:
+        if self._process is None:
+            raise RuntimeError("the server has not been started")
+        return self._process.pid
+
+    def __enter__(self) -> Server:
+        began = time.perf_counter()
+        with self._log.open("ab") as log:
+            self._process = subprocess.Popen(
+                ["taskset", "--cpu-list", str(SERVER_CORE), *self._command],
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                cwd=self._log.parent,
+                env=self._environment,
+            )
+        try:
+            self._wait_until_healthy(self._process, began)
+        except BaseException:
+            self._end(self._process)
+            raise
+        self.started_in_s = time.perf_counter() - began
+        return self
+
+    def __exit__(self, _: type[BaseException] | None, __: BaseException | None, ___: TracebackType | None) -> None:
+        if self._process is not None:
+            self._end(self._process)
+
+    def get(self, path: str, timeout_s: float = 60.0) -> tuple[int, dict[str, str], bytes]:
+        """One request: status, headers (names in lower case) and body."""
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=timeout_s)
+        try:
+            connection.request("GET", path)
+            answer = connection.getresponse()
+            return answer.status, {name.lower(): value for name, value in answer.getheaders()}, answer.read()
+        finally:
+            connection.close()
+
+    def _wait_until_healthy(self, process: subprocess.Popen[bytes], began: float) -> None:
+        while True:
+            try:
+                if self.get("/health", timeout_s=5)[0] == 200:
+                    return
+            except (OSError, http.client.HTTPException):
+                pass
+            if process.poll() is not None or time.perf_counter() - began > _STARTS_WITHIN_S:
+                tail = self._log.read_text(errors="replace").splitlines()[-20:]
+                raise RuntimeError("\n".join(["the server did not start:", *tail]))
+            time.sleep(0.002)
+
+    @staticmethod
+    def _end(process: subprocess.Popen[bytes]) -> None:
+        process.terminate()
+        try:
+            process.wait(_ENDS_WITHIN_S)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()

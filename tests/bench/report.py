@@ -1,0 +1,196 @@
+"""The tables, made from the JSON files: printed at the end of a run, and put into docs/performance.md.
+
+`python -m tests.bench.report` rewrites what stands there between `<!-- figures: NAME -->` and `<!-- end -->`, and draws
+the plots anew.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from tests.bench import plots, results
+from tests.bench.processes import ROOT
+
+PAGE = ROOT / "docs" / "performance.md"
+
+Figures = Mapping[str, Any]
+_MARKED = re.compile(r"(<!-- figures: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
+
+
+def _table(head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+    lines = [head, ["---"] * len(head), *rows]
+    return "\n".join("| " + " | ".join(map(str, line)) + " |" for line in lines)
+
+
+def _hot_path(found: Figures) -> str:
+    rows = [
+        (
+            one["path"],
+            one["connections"],
+            one["server"],
+            f"{one['figures']['per_second']:,.0f}",
+            f"{one['throughput_ratio']:.2f}",
+            one["figures"]["p50_ms"],
+            one["figures"]["p99_ms"],
+            f"{one['figures']['cpu_us']:.0f}",
+            f"{one['cpu_ratio']:.2f}",
+        )
+        for one in found["points"]
+    ]
+    head = ("path", "connections", "server", "requests/s", "× no-op", "p50 ms", "p99 ms", "CPU µs", "CPU × no-op")
+    return _table(head, rows)
+
+
+def _group_commit(found: Figures) -> str:
+    rates = {(one["store"], one["callers"]): one["per_second"] for one in found["rates"]}
+    stores, callers = list(dict.fromkeys(store for store, _ in rates)), sorted({count for _, count in rates})
+    rows = [
+        (store, *(f"{rates[store, count]:,.0f}" for count in callers), f"{rates[store, 64] / rates[store, 1]:.1f}")
+        for store in stores
+    ]
+    return _table(("selections recorded a second", *(f"{count} callers" for count in callers), "64 over 1"), rows)
+
+
+def _growth(found: Figures) -> str:
+    tables = []
+    for name, what in (("by_entries", "feedback entries"), ("by_lessons", "promoted lessons")):
+        rows = [
+            (
+                one["path"],
+                f"{one['size']:,}",
+                one["figures"]["p50_ms"],
+                f"{one['figures']['cpu_us']:.0f}",
+                f"{one['cpu_growth']:.2f}",
+            )
+            for one in found[name]
+        ]
+        tables.append(_table(("path", what, "p50 ms", "CPU µs", "CPU × smallest"), rows))
+    reads = [
+        (one["what"], f"{one['size']:,}", one["times"]["p50_ms"], one["times"]["p99_ms"]) for one in found["reads"]
+    ]
+    tables.append(_table(("read", "feedback entries", "p50 ms", "p99 ms"), reads))
+    held = [
+        (f"{int(size):,}", one["memory"]["resident"], one["memory"]["own"], one["started_in_s"])
+        for size, one in found["memory"].items()
+    ]
+    tables.append(_table(("promoted lessons", "resident MB", "own MB", "start s"), held))
+    return "\n\n".join(tables)
+
+
+def _search(found: Figures) -> str:
+    rows = [
+        (
+            f"{one['lessons']:,}",
+            f"{one['vectors']:,} × {one['dimension']:,}",
+            one["index"]["p50_ms"],
+            one["numpy"]["p50_ms"],
+            f"{one['index']['p50_ms'] / one['numpy']['p50_ms']:.2f}",
+            f"{one['recall']:.3f}",
+            one["whole_search"]["p50_ms"],
+            f"{one['memory']['own'] - one['memory_before']['own']:,.0f}",
+            one["phrase"]["p50_ms"],
+            one["like"]["p50_ms"],
+            f"{one['like']['p50_ms'] / one['phrase']['p50_ms']:.0f}",
+        )
+        for one in found["catalogs"]
+    ]
+    head = (
+        *("lessons", "vectors", "top-10 ms", "NumPy ms", "×", "recall@10", "whole search ms", "catalog MB"),
+        *("phrase ms", "LIKE ms", "faster ×"),
+    )
+    return _table(head, rows)
+
+
+def _catalog_changes(found: Figures) -> str:
+    rows = [
+        (
+            f"{one['lessons']:,}",
+            one["promotion"]["p50_ms"],
+            one["promotion"]["cpu_ms"],
+            one["refresh"]["p50_ms"],
+            one["refresh"]["cpu_ms"],
+            f"{1e3 * one['look']['p50_ms']:.1f}",
+        )
+        for one in found["catalogs"]
+    ]
+    head = ("lessons", "promotion ms", "its CPU ms", "noticed elsewhere ms", "its CPU ms", "look without change µs")
+    return _table(head, rows)
+
+
+def _llm_path(found: Figures) -> str:
+    one = found["found"]
+    row = (
+        f"{one['lessons']:,}",
+        one["invoke"]["p50_ms"],
+        one["exchange"]["p50_ms"],
+        one["added_ms"],
+        round(one["invoke"]["cpu_us"] / 1e3, 2),
+    )
+    return _table(("lessons", "invoke p50 ms", "exchange with the model ms", "added ms", "CPU ms"), [row])
+
+
+def _start_up(found: Figures) -> str:
+    rows = [
+        (one["server"], one["start_s"], one["longest_s"], one["resident_mb"], one["own_mb"]) for one in found["servers"]
+    ]
+    table = _table(("server", "start s (median)", "longest s", "resident MB", "own MB"), rows)
+    return f"{table}\n\nOf the heavy modules it imports: {', '.join(found['imported']) or 'none'}."
+
+
+def _peers(found: Figures) -> str:
+    base = found["found"][0]
+    rows: list[Sequence[object]] = []
+    for one in found["found"]:
+        if one["problem"] is not None:
+            rows.append((one["name"], one["problem"], "", "", ""))
+            continue
+        ratios = [f"{one[what]['p50_ms'] / base[what]['p50_ms']:.1f}" for what in ("search", "add")]
+        rows.append((one["name"], one["search"]["p50_ms"], ratios[0], one["add"]["p50_ms"], ratios[1]))
+    return _table(("", "top-10 ms", "× ours", "durable add ms", "× ours"), rows)
+
+
+TABLES: Mapping[str, Callable[[Figures], str]] = {
+    "hot_path": _hot_path,
+    "group_commit": _group_commit,
+    "growth": _growth,
+    "search": _search,
+    "catalog_changes": _catalog_changes,
+    "llm_path": _llm_path,
+    "start_up": _start_up,
+    "peers": _peers,
+}
+
+
+def text(folder: Path, names: Iterable[str]) -> str:
+    """The tables of these experiments."""
+    parts = []
+    for name in names:
+        found = results.read(folder, name)
+        if found is not None:
+            parts.append(f"## {name}\n\n{TABLES[name](found)}\n")
+    return "\n".join(parts)
+
+
+def _filled(mark: re.Match[str]) -> str:
+    found = results.read(results.HERE, mark[2])
+    if found is None:
+        return f"{mark[1]}Not measured yet.\n{mark[3]}"
+    machine, versions = found["machine"], found["versions"]
+    source = (
+        f"*`tests/bench/results/{mark[2]}.json` of {found['at']}: {machine['processor']}, {machine['cores']} cores, "
+        f"load {machine['load_average']} before; Python {versions['python']}, SQLite {versions['sqlite']}.*"
+    )
+    return f"{mark[1]}{TABLES[mark[2]](found)}\n\n{source}\n{mark[3]}"
+
+
+def main() -> None:
+    """Brings the page and its plots up to date."""
+    PAGE.write_text(_MARKED.sub(_filled, PAGE.read_text()))
+    plots.draw(results.HERE, ROOT / "docs" / "images")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,148 @@
+"""Search: the vector index against bare NumPy on the same vectors, phrases against SQL LIKE, memory and recall.
+
+Run as `python -m tests.bench.search` it measures one catalog, in a process of its own, so that memory is told apart.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import sys
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+
+import msgspec
+import numpy as np
+import uvloop
+from numpy.typing import NDArray
+
+from application.learner.ports import TextIndex, VectorIndex
+from tests.bench import catalogs, corpus, seeds
+from tests.bench.processes import SERVER_CORE, Memory, memory, run_pinned
+from tests.bench.scale import Scale
+from tests.bench.timing import Times, of_each, of_each_awaited
+
+TOP = 10
+
+_LIKE = "SELECT lesson_id FROM promoted_lessons WHERE title LIKE ? OR body LIKE ?"
+
+
+class Job(msgspec.Struct, frozen=True, kw_only=True):
+    file: str
+    folder: str
+    lessons: int
+    queries: int
+
+
+class Found(msgspec.Struct, frozen=True, kw_only=True):
+    """One catalog. `recall` is the share of the exact ten nearest that the index finds."""
+
+    lessons: int
+    vectors: int
+    dimension: int
+    index: Times
+    numpy: Times
+    recall: float
+    memory: Memory
+    memory_before: Memory
+    phrase: Times
+    like: Times
+    whole_search: Times
+
+
+def run(scale: Scale) -> dict[str, object]:
+    """The catalog of the hot path, and the large one."""
+    return {"catalogs": [_measured(count, scale) for count in sorted({scale.lessons, scale.many_lessons})]}
+
+
+def _measured(count: int, scale: Scale) -> Found:
+    catalog = seeds.lesson_catalog(count)
+    job = Job(file=str(catalog.file), folder=str(catalog.folder), lessons=count, queries=scale.repeats)
+    return msgspec.json.decode(run_pinned("tests.bench.search", msgspec.json.encode(job), SERVER_CORE), type=Found)
+
+
+async def _measure(job: Job) -> Found:
+    before = memory(os.getpid())
+    async with catalogs.opened(Path(job.file), Path(job.folder)) as learner:
+        held = memory(os.getpid())
+        questions = [corpus.question(number) for number in range(job.queries)]
+        embedded = await learner.embedder().embed(questions)
+        index: VectorIndex = learner.vectors()
+        await index.nearest(embedded[0], TOP)
+        times = await of_each_awaited([partial(index.nearest, one, TOP) for one in embedded])
+        nearest = [[hit.lesson_id for hit in await index.nearest(one, TOP)] for one in embedded]
+        phrases, like = await _phrases(learner.texts(), job)
+        search = learner.search()
+        whole = await of_each_awaited([partial(search.most_similar, one, TOP) for one in questions])
+    matrix, owners = _matrix(Path(job.file))
+    bare, recall = _bare(matrix, owners, embedded, nearest)
+    return Found(
+        lessons=job.lessons,
+        vectors=len(matrix),
+        dimension=matrix.shape[1],
+        index=times,
+        numpy=bare,
+        recall=recall,
+        memory=held,
+        memory_before=before,
+        phrase=phrases,
+        like=like,
+        whole_search=whole,
+    )
+
+
+async def _phrases(texts: TextIndex, job: Job) -> tuple[Times, Times]:
+    """Titles' phrases, each of which some lesson contains: the text index, and SQL LIKE over the same lessons."""
+    step = max(1, job.lessons // job.queries)
+    phrases = [corpus.lesson(number * step).title for number in range(min(job.queries, job.lessons))]
+    await texts.containing(phrases[0])
+    ours = await of_each_awaited([partial(texts.containing, one) for one in phrases])
+    with sqlite3.connect(job.file) as connection:
+
+        def like(phrase: str) -> None:
+            connection.execute(_LIKE, (f"%{phrase}%", f"%{phrase}%")).fetchall()
+
+        theirs = of_each([partial(like, one) for one in phrases[:20]])
+    return ours, theirs
+
+
+def _matrix(file: Path) -> tuple[NDArray[np.float32], list[str]]:
+    """All vectors, and whose each is."""
+    stored = list(seeds.vectors_of(file))
+    owners = [one.lesson_id for one in stored for _ in range(one.count)]
+    return np.frombuffer(b"".join(one.data for one in stored), "<f4").reshape(len(owners), -1), owners
+
+
+def _bare(
+    matrix: NDArray[np.float32], owners: Sequence[str], queries: Sequence[bytes], found: Sequence[Sequence[str]]
+) -> tuple[Times, float]:
+    """What NumPy alone takes, and how much of the exact answer was found."""
+    vectors = [np.frombuffer(one, "<f4") for one in queries]
+
+    def nearest(vector: NDArray[np.float32]) -> None:
+        cosines = matrix @ vector
+        np.argpartition(cosines, -TOP)[-TOP:]
+
+    nearest(vectors[0])
+    times = of_each([partial(nearest, one) for one in vectors])
+    exact = [_exact(matrix @ vector, owners) for vector in vectors]
+    shares = [
+        sum(exact_ids[lesson_id] >= least for lesson_id in ids if lesson_id in exact_ids) / TOP
+        for (exact_ids, least), ids in zip(exact, found, strict=True)
+    ]
+    return times, round(float(np.mean(shares)), 4)
+
+
+def _exact(cosines: NDArray[np.float32], owners: Sequence[str]) -> tuple[dict[str, float], float]:
+    """The nearest lessons with their best cosine, and the cosine of the tenth (a rounding's width is let pass)."""
+    best: dict[str, float] = {}
+    for at in np.argsort(-cosines, kind="stable")[: TOP * 10].tolist():
+        best.setdefault(owners[at], float(cosines[at]))
+    return best, sorted(best.values(), reverse=True)[min(TOP, len(best)) - 1] - 1e-5
+
+
+if __name__ == "__main__":
+    sys.stdout.buffer.write(
+        msgspec.json.encode(uvloop.run(_measure(msgspec.json.decode(sys.stdin.buffer.read(), type=Job))))
+    )
