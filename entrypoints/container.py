@@ -187,6 +187,7 @@ class IncorporatorContainer(containers.DeclarativeContainer):
         dsl_matcher=dsl_matcher,
         llm_matcher=llm_matcher,
         llm_timeout_s=settings.provided.llm_timeout_s,
+        allowed=settings.provided.allowed_actions,
     )
     apply = providers.Singleton(
         Apply,
@@ -194,6 +195,7 @@ class IncorporatorContainer(containers.DeclarativeContainer):
         llm_timeout_s=settings.provided.llm_timeout_s,
         clock=learner.clock,
         new_id=learner.new_id,
+        allowed=settings.provided.allowed_actions,
     )
     record = providers.Singleton(RecordFeedback, store=store, new_id=learner.new_id)
     invoke = providers.Singleton(

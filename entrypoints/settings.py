@@ -20,6 +20,7 @@ from application.learner.search import SearchKind
 from domain.errors import InvalidConfiguration
 from domain.feedback.escalation import PathMode
 from domain.incorporator.match import StrategyMode
+from domain.incorporator.outcome import ANY_ACTION, AllowedActions
 from entrypoints.http.access import AccessPolicy
 
 _T = TypeVar("_T")
@@ -144,6 +145,13 @@ def _keys(text: str) -> str:
     return text
 
 
+def _actions(text: str) -> AllowedActions:
+    names = tuple(one.strip() for one in text.split(",") if one.strip())
+    if not names or not all(one.isprintable() for one in names):
+        raise InvalidConfiguration("expected the names of actions, separated by commas")
+    return AllowedActions(names)
+
+
 def _webhook_secret(text: str) -> str:
     WebhookSigner(text)
     return text
@@ -182,6 +190,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     llm_timeout_s: float = _env("MG_LLM_TIMEOUT_S", _number(0.1, 600), 20.0)
     anthropic_api_key: str = _env("ANTHROPIC_API_KEY", str, "")
     anthropic_base_url: str = _env("ANTHROPIC_BASE_URL", _address, "")
+    allowed_actions: AllowedActions = _env("MG_ALLOWED_ACTIONS", _actions, ANY_ACTION)
     search: SearchKind = _env("MG_SEARCH", _one_of(SearchKind), SearchKind.HYBRID)
     fallback_min_similarity: float | None = _env("MG_FALLBACK_MIN_SIMILARITY", _number(0, 1), None)
     catalog_refresh_s: float = _env("MG_CATALOG_REFRESH_S", _number(0.01, 3600), 1.0)

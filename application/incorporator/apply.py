@@ -9,23 +9,43 @@ from application.incorporator.prompts import apply_prompt
 from application.shared.ports import Clock, IdFactory, Llm
 from domain.errors import LlmUnavailable
 from domain.incorporator.match import MatchResult, TokenUsage
-from domain.incorporator.outcome import FALLBACK_ACTION, ApplierOutcome, Source, dsl_action, dsl_instruction
+from domain.incorporator.outcome import (
+    ANY_ACTION,
+    FALLBACK_ACTION,
+    AllowedActions,
+    ApplierOutcome,
+    Source,
+    dsl_action,
+    dsl_instruction,
+)
 from domain.incorporator.query import QueryInput
 from domain.incorporator.reply import parse_action
 from domain.values import JsonObject
 
 
 class Apply:
-    """Turns a match into a concrete action and instruction; at the worst, into the lesson's title."""
+    """Turns a match into a concrete action and instruction; at the worst, into the lesson's title.
 
-    def __init__(self, *, llm: Llm, llm_timeout_s: float, clock: Clock, new_id: IdFactory) -> None:
+    No action outside of `allowed` is answered: a lesson's own counts as none, and a model's as an unparsable reply.
+    """
+
+    def __init__(
+        self,
+        *,
+        llm: Llm,
+        llm_timeout_s: float,
+        clock: Clock,
+        new_id: IdFactory,
+        allowed: AllowedActions = ANY_ACTION,
+    ) -> None:
         self._llm = llm
         self._llm_timeout_s = llm_timeout_s
         self._clock = clock
         self._new_id = new_id
+        self._allowed = allowed
 
     async def __call__(self, match: MatchResult, query: QueryInput, budget: LlmBudget | None = None) -> ApplierOutcome:
-        action = dsl_action(match.raw_payload)
+        action = dsl_action(match.raw_payload, self._allowed)
         if action is None:
             return await self._by_llm(match, query, budget or LlmBudget(self._llm_timeout_s))
         return ApplierOutcome(
@@ -42,14 +62,14 @@ class Apply:
         action, instruction = FALLBACK_ACTION, match.raw_payload.title
         response: JsonObject | None = None
         try:
-            reply = await self._llm.ask(apply_prompt(query, match.raw_payload), budget.left())
+            reply = await self._llm.ask(apply_prompt(query, match.raw_payload, self._allowed), budget.left())
         except LlmUnavailable:
             pass
         else:
             spent = TokenUsage(input_tokens=reply.input_tokens, output_tokens=reply.output_tokens)
             match = msgspec.structs.replace(match, usage=(match.usage or TokenUsage()) + spent)
             parsed = parse_action(reply.text)
-            if parsed is not None:
+            if parsed is not None and parsed[0].action in self._allowed:
                 action, instruction, response = parsed[0].action, parsed[0].instruction, parsed[1]
         return ApplierOutcome(
             id=self._new_id(),

@@ -12,6 +12,7 @@ from application.incorporator.llm_matcher import LlmMatcher
 from application.learner.search import Found
 from domain.errors import EmbedderUnavailable, VectorsUnavailable
 from domain.incorporator.match import MatcherName, MatchResult, StrategyMode, better, matched
+from domain.incorporator.outcome import ANY_ACTION, AllowedActions, dsl_action
 from domain.incorporator.query import QueryInput
 from domain.incorporator.rules import DslRule
 from domain.learner.lesson import Bin
@@ -42,12 +43,19 @@ class ExplainMatch:
     """Answers what an invoke would match. The language model is asked only `with_llm`. Raises `StoreUnavailable`."""
 
     def __init__(
-        self, *, mode: StrategyMode, dsl_matcher: DslMatcher, llm_matcher: LlmMatcher, llm_timeout_s: float
+        self,
+        *,
+        mode: StrategyMode,
+        dsl_matcher: DslMatcher,
+        llm_matcher: LlmMatcher,
+        llm_timeout_s: float,
+        allowed: AllowedActions = ANY_ACTION,
     ) -> None:
         self._mode = mode
         self._dsl = dsl_matcher
         self._llm = llm_matcher
         self._llm_timeout_s = llm_timeout_s
+        self._allowed = allowed
 
     async def __call__(self, query: QueryInput, *, with_llm: bool = False) -> Explanation:
         notes: list[str] = []
@@ -59,8 +67,13 @@ class ExplainMatch:
         found = await self._similar(query, notes)
         applied = next((hit for hit in hits if hit.excluded is None), None)
         by_dsl = applied.match if applied else None
+        match = await self._decided(query, by_dsl, found, with_llm, notes)
+        if match is not None and dsl_action(match.raw_payload) != dsl_action(match.raw_payload, self._allowed):
+            notes.append(
+                "the lesson's action is not among MG_ALLOWED_ACTIONS: an invoke asks the model for one that is"
+            )
         return Explanation(
-            match=await self._decided(query, by_dsl, found, with_llm, notes),
+            match=match,
             rule=applied.rule if applied else None,
             candidates=_candidates(hits, found),
             notes=notes,

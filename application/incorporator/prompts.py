@@ -12,6 +12,7 @@ from collections.abc import Sequence
 import msgspec
 
 from application.shared.ports import LlmPrompt
+from domain.incorporator.outcome import ANY_ACTION, FALLBACK_ACTION, AllowedActions
 from domain.incorporator.query import QueryInput
 from domain.learner.lesson import PromotedLesson
 from domain.values import JsonObject
@@ -42,12 +43,18 @@ _MATCH_SCHEMA: JsonObject = {
     "required": ["lesson_id", "confidence"],
     "additionalProperties": False,
 }
-_APPLY_SCHEMA: JsonObject = {
-    "type": "object",
-    "properties": {"action": {"type": "string"}, "instruction": {"type": "string"}},
-    "required": ["action", "instruction"],
-    "additionalProperties": False,
-}
+
+
+def _action_schema(action: JsonObject) -> JsonObject:
+    return {
+        "type": "object",
+        "properties": {"action": action, "instruction": {"type": "string"}},
+        "required": ["action", "instruction"],
+        "additionalProperties": False,
+    }
+
+
+_APPLY_SCHEMA = _action_schema({"type": "string"})
 
 #: Characters of a candidate's body that the model sees when it chooses among ten.
 _EXCERPT = 2_000
@@ -69,8 +76,8 @@ def match_prompt(query: QueryInput, candidates: Sequence[PromotedLesson]) -> Llm
     return LlmPrompt(system=_MATCH_SYSTEM, user=_delimited(data), schema=_MATCH_SCHEMA, max_tokens=256)
 
 
-def apply_prompt(query: QueryInput, lesson: PromotedLesson) -> LlmPrompt:
-    """Asks what to do about the problem, given the lesson."""
+def apply_prompt(query: QueryInput, lesson: PromotedLesson, allowed: AllowedActions = ANY_ACTION) -> LlmPrompt:
+    """Asks what to do about the problem, given the lesson, by one of the allowed actions."""
     data: JsonObject = {
         "lesson": {"title": lesson.title, "body": lesson.body, "tags": lesson.tags, "dsl_payload": lesson.dsl_payload},
         "problem_type": query.problem_type,
@@ -78,7 +85,11 @@ def apply_prompt(query: QueryInput, lesson: PromotedLesson) -> LlmPrompt:
         "system_state": query.system_state,
         "additional_caller_data": query.additional_caller_data,
     }
-    return LlmPrompt(system=_APPLY_SYSTEM, user=_delimited(data), schema=_APPLY_SCHEMA)
+    if allowed.names is None:
+        return LlmPrompt(system=_APPLY_SYSTEM, user=_delimited(data), schema=_APPLY_SCHEMA)
+    names = [*allowed.names, FALLBACK_ACTION]
+    system = f"{_APPLY_SYSTEM}\nThe action must be one of: {', '.join(names)}."
+    return LlmPrompt(system=system, user=_delimited(data), schema=_action_schema({"type": "string", "enum": names}))
 
 
 def _delimited(data: JsonObject) -> str:

@@ -35,10 +35,22 @@ class ApplierOutcome(msgspec.Struct, frozen=True, kw_only=True):
     created_at: datetime
 
 
-def dsl_action(copy: PromotedLesson) -> str | None:
-    """The action that the lesson itself names, or None: then the LLM applier answers."""
+class AllowedActions(msgspec.Struct, frozen=True):
+    """The actions that an applier may answer (`MG_ALLOWED_ACTIONS`); None: any. The fallback is always allowed."""
+
+    names: tuple[str, ...] | None = None
+
+    def __contains__(self, action: str) -> bool:
+        return self.names is None or action in self.names or action == FALLBACK_ACTION
+
+
+ANY_ACTION = AllowedActions()
+
+
+def dsl_action(copy: PromotedLesson, allowed: AllowedActions = ANY_ACTION) -> str | None:
+    """The action that the lesson itself names, or None: then the LLM applier answers. One not allowed is as none."""
     action = (copy.dsl_payload or {}).get("action")
-    return action if isinstance(action, str) and action else None
+    return action if isinstance(action, str) and action and action in allowed else None
 
 
 def dsl_instruction(copy: PromotedLesson, query: QueryInput) -> str:

@@ -22,8 +22,9 @@ def start_service(tmp_path: Path) -> Iterator[StartService]:
         app: str = INCORPORATOR,
         rules: Sequence[Mapping[str, object]] = (UPLOAD_RULE,),
         home: Path | None = None,
+        options: Sequence[str] = (),
     ) -> Service:
-        service = Service(home or tmp_path, env, app)
+        service = Service(home or tmp_path, env, app, options)
         service.write_rules(rules)
         started.append(service)
         return service.start()

@@ -24,12 +24,15 @@ T = TypeVar("T")
 class Service:
     """`start`, `kill` (SIGKILL), `stop` (SIGTERM); the port and the folder stay the same over restarts."""
 
-    def __init__(self, home: Path, env: Mapping[str, str] | None = None, app: str = INCORPORATOR) -> None:
+    def __init__(
+        self, home: Path, env: Mapping[str, str] | None = None, app: str = INCORPORATOR, options: Sequence[str] = ()
+    ) -> None:
         self.home = home
         self.port = _free_port()
         self.url = f"http://127.0.0.1:{self.port}"
         self._env = dict(env or {})
         self._app = app
+        self._options = list(options)
         self._process: subprocess.Popen[bytes] | None = None
 
     def write_rules(self, rules: Sequence[Mapping[str, object]]) -> None:
@@ -40,8 +43,9 @@ class Service:
     def start(self, within_s: float = 60.0) -> Service:
         inherited = {name: value for name, value in os.environ.items() if not name.startswith(("MG_", "ANTHROPIC"))}
         with self._log_path.open("ab") as log:
+            command = [sys.executable, "-m", "uvicorn", self._app, "--port", str(self.port), "--log-level", "warning"]
             self._process = subprocess.Popen(
-                [sys.executable, "-m", "uvicorn", self._app, "--port", str(self.port), "--log-level", "warning"],
+                [*command, *self._options],
                 cwd=self.home,
                 env={**inherited, "PYTHONPATH": str(PROJECT), **self._env},
                 stdout=log,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -76,7 +77,8 @@ def test_no_input_is_a_fault_and_every_answer_is_as_described(start_service: Sta
         command = [sys.executable, "-m", "schemathesis.cli", "--config-file", str(config), "run"]
         run = subprocess.run(
             [*command, f"{service.url}/schema/openapi.json", "--no-color", "--exclude-tag", "schema"],
-            cwd=PROJECT,
+            cwd=tmp_path,
+            env={**os.environ, "PYTHONPATH": str(PROJECT)},
             capture_output=True,
             text=True,
             timeout=240,
