@@ -3,6 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+DOCS_READY := $(VENV)/.docs-ready
 
 .DEFAULT_GOAL := help
 
@@ -38,6 +39,7 @@ lint: setup ## Check style, types and layers
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/mypy examples
 	$(BIN)/lint-imports
 
 .PHONY: format
@@ -45,11 +47,27 @@ format: setup ## Format the code
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
+$(DOCS_READY): $(READY) requirements-docs.txt
+	$(BIN)/python -m pip install --quiet --require-hashes -r requirements-docs.txt
+	@touch $@
+
+.PHONY: docs
+docs: $(DOCS_READY) ## Write the generated pages and build the documentation's site in site/
+	$(BIN)/python -m tools.docs
+	$(BIN)/zensical build --strict --clean
+
+.PHONY: quality
+quality: setup ## Measure match quality: make quality DATA=<folder with lessons.jsonl and queries-dev.jsonl>
+	@test -n "$(DATA)" || { echo "DATA=<folder with lessons.jsonl and queries-dev.jsonl> is missing"; exit 2; }
+	$(BIN)/python -m tests.bench.quality --data "$(DATA)" --out tests/bench/results/quality.json
+	$(BIN)/python -m tools.docs
+
 .PHONY: check
-check: lint test ## What CI runs
+check: $(DOCS_READY) lint docs test ## What CI runs
 
 .PHONY: lock
 lock: setup ## Resolve and hash-lock the requirements anew
 	$(BIN)/python -m pip install --quiet uv
 	$(BIN)/uv pip compile pyproject.toml --universal --python-version 3.10 --generate-hashes --no-header -q -o requirements.txt
 	$(BIN)/uv pip compile requirements-dev.in -c requirements.txt --universal --python-version 3.10 --generate-hashes --no-header -q -o requirements-dev.txt
+	$(BIN)/uv pip compile requirements-docs.in -c requirements.txt -c requirements-dev.txt --universal --python-version 3.10 --generate-hashes --no-header -q -o requirements-docs.txt

@@ -1,9 +1,9 @@
 """The code blocks of a Markdown page, each with what the page says (to a test, in a comment above it) about running it.
 
-    <!-- not run: why -->      the block is for reading; the reason is there for all to see
-    <!-- output -->            what the command above it prints; `…` stands for anything
-    <!-- status: 404 -->       the command's requests are answered with this status, not with success
-    <!-- shape: QueryInput --> the JSON is one of these
+<!-- not run: why -->      the block is for reading; the reason is there for all to see
+<!-- output -->            what the command above it prints; `…` stands for anything
+<!-- status: 404 -->       the command's requests are answered with this status, not with success
+<!-- shape: QueryInput --> the JSON is one of these
 """
 
 from __future__ import annotations

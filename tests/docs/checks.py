@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 
@@ -16,6 +16,27 @@ from domain.incorporator.rules import parse_rules
 from entrypoints.http.escalations import EscalationAnswer
 from entrypoints.http.lesson_wire import DecisionBody, DraftBody, EditBody, LessonAnswer
 from entrypoints.http.problems import Problem
+
+
+class FlaggedLesson(msgspec.Struct, forbid_unknown_fields=True):
+    """The delivery of a human path, field for field as the domain writes it (a test compares them)."""
+
+    lesson_skill_id: str
+    feedback_entry_id: str
+    reason: str
+
+
+class Remediation(msgspec.Struct, forbid_unknown_fields=True):
+    lesson_skill_id: str
+    failure_count: int
+
+
+class RemediationEvent(msgspec.Struct, forbid_unknown_fields=True):
+    """The delivery of an auto path."""
+
+    event_type: Literal["lesson_remediation"]
+    payload: Remediation
+
 
 SHAPES: dict[str, Any] = {
     shape.__name__: shape
@@ -31,6 +52,8 @@ SHAPES: dict[str, Any] = {
         LessonAnswer,
         EscalationAnswer,
         Problem,
+        FlaggedLesson,
+        RemediationEvent,
     )
 }
 

@@ -1,8 +1,8 @@
 """Every example in the documentation is run, or says why it is not.
 
 A page is one story: its blocks run in order, in a folder of their own with the project's rules file. Shell commands
-and Python programs run against a real service, which the page starts with `uvicorn …`, or which is there from the
-start where it does not. A block with a title is a file of that name.
+and Python programs run against a real service, which the page starts with `uvicorn …`; where a block names the service
+and the page has not started one, it is there with its defaults. A block with a title is a file of that name.
 """
 
 from __future__ import annotations
@@ -33,12 +33,8 @@ _WITH_EXAMPLES = [page for page in pages() if page.is_file() and blocks_of(page)
 
 @pytest.mark.parametrize("page", _WITH_EXAMPLES, ids=name_of)
 def test_the_examples_of_a_page_work(page: Path, shell: Shell) -> None:
-    blocks = blocks_of(page)
-    runs = [one for one in blocks if one.language in _RUN and "not run" not in one.said]
-    if runs and not any("uvicorn memorygrid_" in one.text for one in runs):
-        shell.run(_SERVE, name_of(page))
     last = Done("", [])
-    for block in blocks:
+    for block in blocks_of(page):
         if "not run" not in block.said:
             last = _run(block, shell, last)
 
@@ -46,6 +42,8 @@ def test_the_examples_of_a_page_work(page: Path, shell: Shell) -> None:
 def _run(block: Block, shell: Shell, last: Done) -> Done:
     if block.title:
         shell.write(block.title, block.text)
+    if block.language in _RUN and ":8001" in block.text and not shell.has_service:
+        shell.run(_SERVE, block.place)
     if block.language == "bash":
         return _checked(shell.run(block.text, block.place), block)
     if block.language == "python" and not block.title:

@@ -1,1 +1,1 @@
-"""Writes the generated parts of the documentation: `python -m tools.docs`, or `--check` to see what has fallen behind."""
+"""Writes the generated parts of the documentation: `python -m tools.docs`; `--check` names what is not up to date."""

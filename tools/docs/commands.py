@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
-
 from tools.docs.markdown import WRITTEN, page
 
 

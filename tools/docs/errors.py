@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 
 from domain import errors
-from entrypoints.http.problems import TABLE
+from entrypoints.http.problem_kinds import TABLE
 from tools.docs.markdown import WRITTEN, code, page, table
 
 _WORTH_RETRYING = "Retry-After"
@@ -16,7 +16,7 @@ def errors_page() -> str:
         [
             code(f"/problems/{name}"),
             str(kind.status),
-            kind.title,
+            f"{kind.title}. {kind.advice}",
             f"{kind.retry_after} s" if kind.retry_after is not None else "",
         ]
         for name, kind in sorted(TABLE.items(), key=lambda item: (item[1].status, item[0]))
@@ -32,13 +32,12 @@ def errors_page() -> str:
         '```json\n{\n  "type": "/problems/no-match",\n  "title": "No promoted lesson applies",\n  "status": 404,\n'
         '  "detail": "no promoted lesson applies to problem_type \'unheard_of\': go on as you would without one",\n'
         '  "instance": "/incorporator/invoke"\n}\n```',
-        table(["type", "status", "title", _WORTH_RETRYING], rows),
+        table(["type", "status", "what it means, and what to do", _WORTH_RETRYING], rows),
         "A 409 with `Retry-After` and a 429 or 503 may be sent again, with the same `Idempotency-Key`. The hook client "
         "does so by itself.",
         "## The tree of errors in Python",
         "`deps.*` raises these. They are in `domain/errors.py`.",
-        "<!-- not run: a drawing of the classes, taken from the module's own text -->\n\n"
-        f"```text\n{_tree()}\n```",
+        f"<!-- not run: a drawing of the classes, taken from the module's own text -->\n\n```text\n{_tree()}\n```",
     )
 
 

@@ -10,6 +10,7 @@ import msgspec
 from memorygrid_incorporator.pipeline import incorporator_hook as hook
 from tools.docs.markdown import WRITTEN, code, page, table
 
+_NO_MATCH = type(inspect.signature(hook.IncorporatorHookClient.invoke).parameters["on_no_match"].default)
 _METHODS = ("invoke", "report_outcome", "step", "aclose")
 
 
@@ -52,7 +53,7 @@ def _kind(one: inspect.Parameter) -> str:
 def _default(one: inspect.Parameter) -> str:
     if one.default is inspect.Parameter.empty:
         return "required"
-    return "raises" if isinstance(one.default, hook_no_match) else code(repr(one.default))
+    return "raises" if isinstance(one.default, _NO_MATCH) else code(repr(one.default))
 
 
 def _text(thing: Any) -> str:
@@ -66,9 +67,10 @@ def _shape(shape: type[Any]) -> list[str]:
 
 def _type_name(kind: Any) -> str:
     text = kind.__name__ if isinstance(kind, type) and not getattr(kind, "__args__", ()) else str(kind)
-    for long, short in (("typing.", ""), ("memorygrid_incorporator.pipeline.wire.", ""), ("datetime.datetime", "datetime")):
+    for long, short in (
+        ("typing.", ""),
+        ("memorygrid_incorporator.pipeline.wire.", ""),
+        ("datetime.datetime", "datetime"),
+    ):
         text = text.replace(long, short)
     return "datetime" if text.startswith("Annotated[datetime") else text
-
-
-hook_no_match = type(inspect.signature(hook.IncorporatorHookClient.invoke).parameters["on_no_match"].default)

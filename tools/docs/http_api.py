@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from functools import cache
-from typing import Any
+from typing import Any, cast
 
 import anyio
 import httpx
@@ -32,7 +32,7 @@ def openapi_json() -> str:
         app = incorporator_app(IncorporatorContainer(settings=Settings()))
 
     async def fetched() -> str:
-        transport = httpx.ASGITransport(app=app)
+        transport = httpx.ASGITransport(app=cast("Any", app))
         async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as client:
             return (await client.get("/schema/openapi.json")).raise_for_status().text
 
@@ -144,7 +144,7 @@ def _type(schema_of_one: Any) -> str:
         return " or ".join(_type(one) for one in schema_of_one["anyOf"])
     if "enum" in schema_of_one:
         return ", ".join(code(json.dumps(one)) for one in schema_of_one["enum"])
-    kind = schema_of_one.get("type", "any JSON value")
+    kind = str(schema_of_one.get("type", "any JSON value"))
     if kind == "array":
         return f"list of {_type(schema_of_one.get('items', {}))}"
     return kind + _limits(schema_of_one)

@@ -1,4 +1,4 @@
-"""Figures of measurements that are kept as JSON, put into pages between two marks."""
+"""What is put into pages between two marks: figures of measurements that are kept as JSON, and whole example files."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import json
 import re
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 from tools.docs.markdown import table
 
@@ -41,7 +40,13 @@ def _quality(results: Path) -> str:
 def _refusal(results: Path) -> str:
     measured = json.loads((results / "quality.json").read_text(encoding="utf-8"))
     rows = [
-        [name, f"{of_one['relevance_floor']:g}", form, f"{found['alerts_kept']:.0%}", f"{found['off_topic_refused']:.0%}"]
+        [
+            name,
+            f"{of_one['relevance_floor']:g}",
+            form,
+            f"{found['alerts_kept']:.0%}",
+            f"{found['off_topic_refused']:.0%}",
+        ]
         for name, of_one in measured["embedders"].items()
         for form, found in of_one["refusal"].items()
     ]
@@ -49,6 +54,19 @@ def _refusal(results: Path) -> str:
     return about + "\n\n" + table(["embedder", "floor", "query", "alerts matched", "other questions refused"], rows)
 
 
-_FIGURES: dict[str, Callable[[Path], str]] = {"quality": _quality, "refusal": _refusal}
+def _example(name: str) -> Callable[[Path], str]:
+    def shown(results: Path) -> str:
+        text = (results.parents[2] / "examples" / name).read_text(encoding="utf-8")
+        said = "<!-- not run: tests/docs/test_agents.py runs this file -->"
+        return f'{said}\n\n```python title="examples/{name}"\n{text}```'
+
+    return shown
 
 
+_SHARES = ("alerts_kept", "off_topic_refused")
+_FIGURES: dict[str, Callable[[Path], str]] = {
+    "quality": _quality,
+    "refusal": _refusal,
+    "langgraph": _example("langgraph_agent.py"),
+    "anthropic": _example("anthropic_tool_loop.py"),
+}

@@ -26,6 +26,7 @@ def generated(root: Path) -> dict[Path, str]:
         docs / "reference" / "cli.md": command_page(),
         root / "config" / "env.example": env_example(),
     }
-    for page in (docs / "matching.md", docs / "deploy.md"):
+    filled = ("matching.md", "deploy.md", "how-to/langgraph.md", "how-to/anthropic.md")
+    for page in (docs / name for name in filled if (docs / name).is_file()):
         found[page] = with_figures(page.read_text(encoding="utf-8"), root / "tests" / "bench" / "results")
     return found

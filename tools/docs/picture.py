@@ -24,7 +24,7 @@ _BOXES = (
     Box(476, 86, "Match", ("rules, then similarity", "and language model"), _INCORPORATOR),
     Box(696, 86, "Apply", ("action and", "instruction"), _INCORPORATOR),
     Box(696, 268, "Your pipeline", ("executes the action,", "sees how it went"), _HOST),
-    Box(476, 268, "Feedback", ("one entry a selection,", "counters a lesson"), _INCORPORATOR),
+    Box(476, 268, "Feedback", ("an entry per selection,", "counters per lesson"), _INCORPORATOR),
     Box(256, 268, "Escalate", ("after 3 failures", "of one lesson"), _INCORPORATOR),
 )
 
@@ -42,7 +42,7 @@ _ARROWS = (
     Arrow((424, 124), (476, 124), "", (0, 0)),
     Arrow((644, 124), (696, 124), "", (0, 0)),
     Arrow((780, 162), (780, 268), "answer of invoke", (772, 220), "end"),
-    Arrow((696, 306), (644, 306), "outcome", (670, 298)),
+    Arrow((696, 306), (644, 306), "outcome", (670, 260)),
     Arrow((476, 306), (424, 306), "", (0, 0)),
     Arrow((120, 306), (120, 162), "back to review,", (128, 226), "start"),
     Arrow((120, 40), (120, 86), "inject: agents and people write lessons", (130, 60), "start"),
@@ -52,12 +52,12 @@ _ARROWS = (
 
 def loop_picture() -> str:
     """The whole picture as SVG."""
+    fonts = 'font-family="Helvetica, Arial, sans-serif" font-size="13"'
     parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {_HEIGHT}" role="img" '
-        'font-family="Helvetica, Arial, sans-serif" font-size="13">',
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {_HEIGHT}" role="img" {fonts}>',
         "<title>The loop: review, promote, match, apply, execute, report, escalate, review again</title>",
-        '<defs><marker id="tip" viewBox="0 0 10 10" refX="9" refY="5" markerWidth="8" markerHeight="8" '
-        'orient="auto-start-reverse"><path d="M0 0 L10 5 L0 10 z" fill="#444"/></marker></defs>',
+        '<defs><marker id="tip" viewBox="0 0 10 10" refX="9" refY="5" markerWidth="8" markerHeight="8" orient="auto">',
+        '<path d="M0 0 L10 5 L0 10 z" fill="#444"/></marker></defs>',
         f'<rect width="{_WIDTH}" height="{_HEIGHT}" rx="10" fill="#ffffff"/>',
         *map(_box, _BOXES),
         *map(_arrow, _ARROWS),
@@ -71,16 +71,12 @@ def loop_picture() -> str:
 
 def _box(box: Box) -> str:
     middle = box.x + _BOX_W // 2
+    place = f'x="{box.x}" y="{box.y}" width="{_BOX_W}" height="{_BOX_H}"'
+    frame = f'<rect {place} rx="8" fill="{box.fill}" stroke="#444" stroke-width="1.2"/>'
+    style = 'text-anchor="middle" font-size="15" font-weight="bold" fill="#111"'
+    title = f'<text x="{middle}" y="{box.y + 24}" {style}>{box.title}</text>'
     lines = [_text(middle, box.y + 44 + 18 * n, line, "middle", "#333") for n, line in enumerate(box.lines)]
-    return "\n".join(
-        [
-            f'<rect x="{box.x}" y="{box.y}" width="{_BOX_W}" height="{_BOX_H}" rx="8" fill="{box.fill}" '
-            'stroke="#444" stroke-width="1.2"/>',
-            f'<text x="{middle}" y="{box.y + 24}" text-anchor="middle" font-size="15" font-weight="bold" '
-            f'fill="#111">{box.title}</text>',
-            *lines,
-        ]
-    )
+    return "\n".join([frame, title, *lines])
 
 
 def _arrow(arrow: Arrow) -> str:

@@ -8,6 +8,8 @@ from collections.abc import Iterator
 from enum import Enum
 from typing import Any, NamedTuple, get_type_hints
 
+import msgspec
+
 from entrypoints import settings as source
 from entrypoints.settings import Settings
 from tools.docs.environment import bare_environment
@@ -39,8 +41,8 @@ def settings_page() -> str:
     known = {one.variable: one for one in settings()}
     parts = []
     for title, variables in GROUPS.items():
-        rows = [_row(known[name]) for name in variables]
-        parts += [f"## {title}", table(["variable", "default", "allowed", "what it does"], rows)]
+        rows = [_row(known[name]) for name in variables if name in known]
+        parts += [f"## {title}", table(["variable", "what it does", "default"], rows)]
     return page(
         WRITTEN,
         "# Settings",
@@ -51,8 +53,8 @@ def settings_page() -> str:
         *parts,
         "## For the hook client",
         table(
-            ["variable", "default", "allowed", "what it does"],
-            [["`MG_API_KEY`", "", "text", "The key that the hook client sends when it is given no `api_key`."]],
+            ["variable", "what it does", "default"],
+            [["`MG_API_KEY`", "The key that the hook client sends when it is given no `api_key`.", ""]],
         ),
         "An example of all of them is in `config/env.example`.",
     )
@@ -63,7 +65,7 @@ def env_example() -> str:
     lines = ["# Every setting with its default. Copy what you change; an empty or missing one means the default.", ""]
     for title, variables in GROUPS.items():
         lines += [f"# --- {title} ---", ""]
-        for name in variables:
+        for name in (name for name in variables if name in known):
             one = known[name]
             lines += [f"# {WORDS[name].replace('`', '')}", f"# Allowed: {one.allowed.replace('`', '')}"]
             lines += [f"{'' if one.default else '#'}{name}={one.default}", ""]
@@ -71,7 +73,8 @@ def env_example() -> str:
 
 
 def _row(one: Setting) -> list[str]:
-    return [code(one.variable), code(one.default) if one.default else "", one.allowed, WORDS[one.variable]]
+    allowed = "" if one.allowed == "text" else f"<br>*Allowed:* {one.allowed}"
+    return [code(one.variable), WORDS[one.variable] + allowed, code(one.default) if one.default else ""]
 
 
 def _declared() -> Iterator[tuple[str, str, ast.expr]]:
@@ -92,7 +95,7 @@ def _allowed(hint: Any, reader: ast.expr) -> str:
         least, most = (ast.unparse(one).replace("_", "") for one in reader.args)
         kind = {"_whole": "whole number", "_number": "number"}[reader.func.id]
         return f"a {kind} from {_number(least)} to {_number(most)}"
-    return _KINDS[ast.unparse(reader)]
+    return _KINDS.get(ast.unparse(reader), "text")
 
 
 def _number(text: str) -> str:
@@ -104,12 +107,13 @@ _KINDS = {
     "_dsn": "a database's address",
     "_address": "an http(s) address",
     "_keys": "keys, between commas",
+    "_actions": "names, between commas",
     "_webhook_secret": "`whsec_` and base64",
 }
 
 
 def _shown(value: object) -> str:
-    if value is None:
+    if value is None or isinstance(value, msgspec.Struct):
         return ""
     if isinstance(value, Enum):
         return str(value.value)

@@ -12,7 +12,13 @@ GROUPS: dict[str, tuple[str, ...]] = {
         "MG_CATALOG_REFRESH_S",
     ),
     "Embedder": ("MG_EMBEDDER", "MG_EMBEDDER_URL", "MG_EMBEDDER_MODEL", "MG_EMBEDDER_API_KEY"),
-    "Language model": ("ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL", "MG_LLM_MODEL", "MG_LLM_TIMEOUT_S"),
+    "Language model": (
+        "ANTHROPIC_API_KEY",
+        "ANTHROPIC_BASE_URL",
+        "MG_LLM_MODEL",
+        "MG_LLM_TIMEOUT_S",
+        "MG_ALLOWED_ACTIONS",
+    ),
     "Feedback and escalation": (
         "MG_FAILURE_THRESHOLD_X",
         "MG_REVIEWER_PATH_MODE",
@@ -61,6 +67,9 @@ WORDS: dict[str, str] = {
     "MG_LLM_MODEL": "The model's id.",
     "MG_LLM_TIMEOUT_S": "Seconds for both model calls of one request together, retries included. Must be below "
     "`MG_REQUEST_TIMEOUT_S`.",
+    "MG_ALLOWED_ACTIONS": "The actions that an answer may name, between commas. A lesson's own action that is not "
+    "among them counts as none, a model's as an unusable reply. `apply_recommended_lesson` is always allowed. "
+    "Unset: any.",
     "MG_FAILURE_THRESHOLD_X": "Failures of one lesson, since it was last reviewed, from which on it escalates.",
     "MG_REVIEWER_PATH_MODE": "Along which paths: back to human review, disabled at once, or both.",
     "MG_HIL_MODE": "Where the human path goes: to the Learner's review queue, or to a service of yours.",
