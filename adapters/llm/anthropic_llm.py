@@ -10,8 +10,8 @@ import anyio
 
 from adapters.circuit_breaker import CircuitBreaker
 from adapters.llm.messages_api import Message, MessagesApiError, Option
-from adapters.llm.retry_policy import RetryPolicy
 from adapters.per_event_loop import PerEventLoop
+from adapters.retry_policy import RetryPolicy
 from application.shared.ports import Llm, LlmPrompt, LlmReply
 from domain.errors import LlmUnavailable
 

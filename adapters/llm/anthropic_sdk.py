@@ -8,7 +8,7 @@ import msgspec
 from anthropic import APIConnectionError, APIStatusError, AsyncAnthropic, Timeout, omit
 
 from adapters.llm.messages_api import Message, MessagesApiError, Option
-from adapters.llm.retry_policy import retry_after_s
+from adapters.retry_policy import retry_after_s
 from application.shared.ports import LlmPrompt
 
 PUBLIC_API = "https://api.anthropic.com"

@@ -8,7 +8,7 @@ import pytest
 from adapters.circuit_breaker import CircuitBreaker
 from adapters.llm import anthropic_sdk
 from adapters.llm.anthropic_llm import AnthropicLlm
-from adapters.llm.retry_policy import RetryPolicy
+from adapters.retry_policy import RetryPolicy
 from tests.fakes.anthropic_stand_in import AnthropicStandIn
 from tests.unit.llm.asking import KEY
 

@@ -7,7 +7,7 @@ import pytest
 from msgspec import structs
 
 from adapters.llm.anthropic_llm import AnthropicLlm
-from adapters.llm.retry_policy import RetryPolicy
+from adapters.retry_policy import RetryPolicy
 from domain.errors import LlmUnavailable
 from tests.fakes.anthropic_stand_in import FOR_EVER, Answer, AnthropicStandIn, error, message
 from tests.unit.llm.asking import KEY, PROMPT, refusal_of

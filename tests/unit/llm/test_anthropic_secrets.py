@@ -7,7 +7,7 @@ import traceback
 import pytest
 
 from adapters.llm.anthropic_llm import AnthropicLlm
-from adapters.llm.retry_policy import RetryPolicy
+from adapters.retry_policy import RetryPolicy
 from tests.fakes.anthropic_stand_in import Answer, AnthropicStandIn, Request, error, message
 from tests.unit.llm.asking import KEY, PROMPT, refusal_of
 
