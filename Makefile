@@ -62,6 +62,33 @@ quality: setup ## Measure match quality: make quality DATA=<folder with lessons.
 	$(BIN)/python -m tests.bench.quality --data "$(DATA)" --out tests/bench/results/quality.json
 	$(BIN)/python -m tools.docs
 
+BENCH_READY := $(VENV)/.bench-ready
+PEERS_READY := .venv-peers/.ready
+
+$(BENCH_READY): $(READY) requirements-bench.txt
+	$(BIN)/python -m pip install --quiet --require-hashes -r requirements-bench.txt
+	@touch $@
+
+$(PEERS_READY): requirements-bench-peers.txt
+	$(PYTHON) -m venv .venv-peers
+	@echo '*' > .venv-peers/.gitignore
+	.venv-peers/bin/python -m pip install --quiet -r requirements-bench-peers.txt
+	@touch $@
+
+.PHONY: bench
+bench: $(BENCH_READY) ## Measure everything (about half an hour on a quiet machine) and write docs/performance.md anew
+	$(BIN)/python -m tests.bench
+	$(BIN)/python -m tests.bench.report
+
+.PHONY: bench-quick
+bench-quick: $(BENCH_READY) ## Measure a little of everything in under two minutes; nothing is kept
+	$(BIN)/python -m tests.bench --quick
+
+.PHONY: bench-peers
+bench-peers: $(BENCH_READY) $(PEERS_READY) ## Measure chromadb and mem0 beside the service
+	$(BIN)/python -m tests.bench --only peers
+	$(BIN)/python -m tests.bench.report
+
 .PHONY: check
 check: $(DOCS_READY) lint docs test ## What CI runs
 

@@ -22,6 +22,7 @@ from tests.bench import (
     report,
     results,
     search,
+    stages,
     start_up,
 )
 from tests.bench.scale import FULL, QUICK, Scale
@@ -30,6 +31,7 @@ Experiment = Callable[[Scale], Mapping[str, object]]
 
 EXPERIMENTS: Mapping[str, Experiment] = {
     "hot_path": hot_path.run,
+    "stages": stages.run,
     "group_commit": group_commit.run,
     "growth": growth.run,
     "search": search.run,

@@ -1,6 +1,7 @@
 """The same vectors, questions and machine for chromadb and mem0, which have a virtual environment of their own.
 
-`make bench-peers` sets that up. A peer that cannot be had is reported as such.
+`make bench-peers` sets that up. A peer that cannot be had is reported as such. Each, and the service's own part (which
+is this module, run by itself), is a process on one and the same core.
 """
 
 from __future__ import annotations
@@ -8,6 +9,7 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+import sys
 import tempfile
 from collections.abc import Sequence
 from functools import partial
@@ -21,7 +23,7 @@ import uvloop
 from application.learner.review import ReviewCommand
 from domain.learner.lesson import Bin, Decision, LessonDraft
 from tests.bench import catalogs, corpus, seeds
-from tests.bench.processes import ROOT
+from tests.bench.processes import ROOT, SERVER_CORE, run_pinned
 from tests.bench.scale import Scale
 from tests.bench.search import TOP
 from tests.bench.timing import Times, of_each_awaited
@@ -42,24 +44,32 @@ class Found(msgspec.Struct, frozen=True, kw_only=True):
     problem: str | None = None
 
 
+class Job(msgspec.Struct, frozen=True, kw_only=True):
+    folder: str
+    lessons: int
+    queries: int
+
+
 def run(scale: Scale) -> dict[str, object]:
     """Us and each peer over the catalog of the hot path."""
     with tempfile.TemporaryDirectory(prefix="memorygrid-bench-") as folder:
         work = Path(folder)
-        ours = uvloop.run(_ours(work, scale))
+        job = Job(folder=str(work), lessons=scale.lessons, queries=scale.repeats)
+        answer = run_pinned("tests.bench.peers", msgspec.json.encode(job), SERVER_CORE, timeout_s=_TIMEOUT_S)
+        ours = msgspec.json.decode(answer, type=Found)
         theirs = [_peer(name, work) for name in PEERS]
     return {"lessons": scale.lessons, "top": TOP, "found": [ours, *theirs]}
 
 
-async def _ours(work: Path, scale: Scale) -> Found:
+async def _ours(job: Job) -> Found:
     """Also writes down what the peers are to work on."""
-    seeded = seeds.lesson_catalog(scale.lessons)
+    work, seeded = Path(job.folder), seeds.lesson_catalog(job.lessons)
     file = work / "lessons.db"
     shutil.copyfile(seeded.file, file)
     folder = work / "lessons"
     shutil.copytree(seeded.folder, folder)
     async with catalogs.opened(file, folder) as learner:
-        queries = await learner.embedder().embed([corpus.question(number) for number in range(scale.repeats)])
+        queries = await learner.embedder().embed([corpus.question(number) for number in range(job.queries)])
         index = learner.vectors()
         await index.nearest(queries[0], TOP)
         search = await of_each_awaited([partial(index.nearest, one, TOP) for one in queries])
@@ -89,7 +99,8 @@ def _peer(name: str, work: Path) -> Found:
         return Found(name=name, problem="not installed: make bench-peers")
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "ANONYMIZED_TELEMETRY": "False", "MEM0_TELEMETRY": "False"}
     environment |= {"HOME": str(work), "MEM0_DIR": str(work / "mem0-home"), "OPENAI_API_KEY": "none"}
-    command = [str(_PYTHON), "-m", "tests.bench.peer_worker", name, str(work), str(TOP), str(_ADDS)]
+    pinned = ["taskset", "--cpu-list", str(SERVER_CORE), str(_PYTHON)]
+    command = [*pinned, "-m", "tests.bench.peer_worker", name, str(work), str(TOP), str(_ADDS)]
     done = subprocess.run(
         command, cwd=work, env=environment, capture_output=True, text=True, check=False, timeout=_TIMEOUT_S
     )
@@ -97,3 +108,9 @@ def _peer(name: str, work: Path) -> Found:
         return Found(name=name, problem=(done.stderr.strip().splitlines() or ["it failed"])[-1])
     answer: dict[str, Any] = msgspec.json.decode(done.stdout.splitlines()[-1])
     return msgspec.convert({"name": f"{name} {answer.pop('version')}", **answer}, Found)
+
+
+if __name__ == "__main__":
+    sys.stdout.buffer.write(
+        msgspec.json.encode(uvloop.run(_ours(msgspec.json.decode(sys.stdin.buffer.read(), type=Job))))
+    )

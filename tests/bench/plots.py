@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -18,13 +18,18 @@ def draw(folder: Path, images: Path) -> None:
     matplotlib.use("agg")
     pyplot = importlib.import_module("matplotlib.pyplot")
     images.mkdir(parents=True, exist_ok=True)
-    for name, plot in {"hot_path": _hot_path, "group_commit": _group_commit, "growth": _growth}.items():
+    for name, (_, plot) in PLOTS.items():
         found = results.read(folder, name)
         if found is not None:
             figure = plot(pyplot, found)
             figure.tight_layout()
-            figure.savefig(images / f"bench-{name.replace('_', '-')}.png", dpi=110)
+            figure.savefig(images / file_name(name), dpi=110)
             pyplot.close(figure)
+
+
+def file_name(name: str) -> str:
+    """Of an experiment's plot."""
+    return f"bench-{name.replace('_', '-')}.png"
 
 
 def _hot_path(pyplot: Any, found: Figures) -> Any:
@@ -84,3 +89,11 @@ def _growth(pyplot: Any, found: Figures) -> Any:
         axis.grid(alpha=0.3)
         axis.legend(fontsize=8)
     return figure
+
+
+PLOTS: Mapping[str, tuple[str, Callable[[Any, Figures], Any]]] = {
+    "hot_path": ("Throughput over the no-op's, by the number of connections", _hot_path),
+    "group_commit": ("Selections recorded a second, by the number of callers", _group_commit),
+    "growth": ("Processor time by feedback entries and by lessons", _growth),
+}
+"""Each experiment's plot, with what it shows in words."""

@@ -44,6 +44,10 @@ def _hot_path(found: Figures) -> str:
     return _table(head, rows)
 
 
+def _stages(found: Figures) -> str:
+    return _table(("stage", "CPU µs a request"), [(one["name"], f"{one['cpu_us']:.1f}") for one in found["stages"]])
+
+
 def _group_commit(found: Figures) -> str:
     rates = {(one["store"], one["callers"]): one["per_second"] for one in found["rates"]}
     stores, callers = list(dict.fromkeys(store for store, _ in rates)), sorted({count for _, count in rates})
@@ -88,6 +92,7 @@ def _search(found: Figures) -> str:
             one["index"]["p50_ms"],
             one["numpy"]["p50_ms"],
             f"{one['index']['p50_ms'] / one['numpy']['p50_ms']:.2f}",
+            f"{one['index']['cpu_ms'] / one['numpy']['cpu_ms']:.2f}",
             f"{one['recall']:.3f}",
             one["whole_search"]["p50_ms"],
             f"{one['memory']['own'] - one['memory_before']['own']:,.0f}",
@@ -98,7 +103,7 @@ def _search(found: Figures) -> str:
         for one in found["catalogs"]
     ]
     head = (
-        *("lessons", "vectors", "top-10 ms", "NumPy ms", "×", "recall@10", "whole search ms", "catalog MB"),
+        *("lessons", "vectors", "top-10 ms", "NumPy ms", "×", "CPU ×", "recall@10", "whole search ms", "catalog MB"),
         *("phrase ms", "LIKE ms", "faster ×"),
     )
     return _table(head, rows)
@@ -154,6 +159,7 @@ def _peers(found: Figures) -> str:
 
 TABLES: Mapping[str, Callable[[Figures], str]] = {
     "hot_path": _hot_path,
+    "stages": _stages,
     "group_commit": _group_commit,
     "growth": _growth,
     "search": _search,
@@ -183,7 +189,9 @@ def _filled(mark: re.Match[str]) -> str:
         f"*`tests/bench/results/{mark[2]}.json` of {found['at']}: {machine['processor']}, {machine['cores']} cores, "
         f"load {machine['load_average']} before; Python {versions['python']}, SQLite {versions['sqlite']}.*"
     )
-    return f"{mark[1]}{TABLES[mark[2]](found)}\n\n{source}\n{mark[3]}"
+    shown = plots.PLOTS.get(mark[2])
+    image = f"\n![{shown[0]}](images/{plots.file_name(mark[2])})\n" if shown else ""
+    return f"{mark[1]}{TABLES[mark[2]](found)}\n\n{source}\n{image}{mark[3]}"
 
 
 def main() -> None:

@@ -25,6 +25,8 @@ from tests.bench.timing import Times, of_each, of_each_awaited
 
 TOP = 10
 
+_TIMEOUT_S = 1_800.0
+
 _LIKE = "SELECT lesson_id FROM promoted_lessons WHERE title LIKE ? OR body LIKE ?"
 
 
@@ -59,7 +61,9 @@ def run(scale: Scale) -> dict[str, object]:
 def _measured(count: int, scale: Scale) -> Found:
     catalog = seeds.lesson_catalog(count)
     job = Job(file=str(catalog.file), folder=str(catalog.folder), lessons=count, queries=scale.repeats)
-    return msgspec.json.decode(run_pinned("tests.bench.search", msgspec.json.encode(job), SERVER_CORE), type=Found)
+    return msgspec.json.decode(
+        run_pinned("tests.bench.search", msgspec.json.encode(job), SERVER_CORE, timeout_s=_TIMEOUT_S), type=Found
+    )
 
 
 async def _measure(job: Job) -> Found:
