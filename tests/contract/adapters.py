@@ -54,15 +54,22 @@ class Feedback:
 
 @dataclass(frozen=True)
 class Case(Generic[T]):
-    """`is_shared`: several processes may have it open at once, and what is stored outlives them."""
+    """`is_shared`: several processes may have it open at once, and what is stored outlives them. `engine` is the real
+    server that it needs.
+    """
 
     open: Opening[T]
     is_shared: bool = False
+    engine: str | None = None
 
 
-def names(cases: Mapping[str, Case[T]], *, shared: bool = False) -> list[str]:
+def params(cases: Mapping[str, Case[T]], *, shared: bool = False) -> list[object]:
     """The parameters of a fixture: all adapters, or those that several processes may share."""
-    return [name for name, case in cases.items() if case.is_shared or not shared]
+    return [
+        pytest.param(case, id=name, marks=[pytest.mark.engine(case.engine)] if case.engine else [])
+        for name, case in cases.items()
+        if case.is_shared or not shared
+    ]
 
 
 @asynccontextmanager
@@ -123,16 +130,13 @@ def _series_of_ids() -> CountingIds:
     return CountingIds(random.getrandbits(32))
 
 
-_ADDRESSES: dict[str, Address] = {
-    "sql-sqlite": _sqlite,
-    "sql-postgresql": _on_server("postgres_server"),
-    "sql-mariadb": _on_server("mariadb_server"),
+_DATABASES: dict[str, tuple[Address, str | None]] = {
+    "sql-sqlite": (_sqlite, None),
+    "sql-postgres": (_on_server("postgres_server"), "postgres"),
+    "sql-mariadb": (_on_server("mariadb_server"), "mariadb"),
 }
-LESSON_STORES: dict[str, Case[LessonStore]] = {
-    "fake": Case(_fake_lessons),
-    **{name: Case(_sql_lessons(address), is_shared=True) for name, address in _ADDRESSES.items()},
-}
-FEEDBACK: dict[str, Case[Feedback]] = {
-    "fake": Case(_fake_feedback),
-    **{name: Case(_sql_feedback(address), is_shared=True) for name, address in _ADDRESSES.items()},
-}
+LESSON_STORES: dict[str, Case[LessonStore]] = {"fake": Case(_fake_lessons)}
+FEEDBACK: dict[str, Case[Feedback]] = {"fake": Case(_fake_feedback)}
+for _name, (_address, _engine) in _DATABASES.items():
+    LESSON_STORES[_name] = Case(_sql_lessons(_address), is_shared=True, engine=_engine)
+    FEEDBACK[_name] = Case(_sql_feedback(_address), is_shared=True, engine=_engine)
