@@ -1,4 +1,4 @@
-"""Feedback is tested in virtual time: waits, leases and backoffs of hours cost nothing."""
+"""Use cases are tested in virtual time: waits, deadlines, leases and backoffs cost nothing and are exact."""
 
 from __future__ import annotations
 
