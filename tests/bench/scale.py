@@ -40,7 +40,7 @@ FULL = Scale(
 )
 QUICK = Scale(
     rounds=2,
-    round_s=0.5,
+    round_s=0.3,
     connections=(1, 16),
     lessons=1_000,
     entries=1_000,
