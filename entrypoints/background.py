@@ -47,6 +47,8 @@ def repeated(work: Callable[[], Awaitable[None]], every_s: float, what: str) -> 
                 await work()
             except MemoryGridError as error:
                 _log.warning("%s will be tried again: %s", what, error.detail)
+            except Exception:
+                _log.exception("%s failed and will be tried again", what)
 
     return run
 
