@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
+from typing import Any
 
 import msgspec
 from sqlalchemy import RowMapping
@@ -15,14 +17,16 @@ _Row = dict[str, object]
 
 
 def entry_row(entry: FeedbackEntry) -> _Row:
+    """The columns of an entry, in the order of its fields."""
     row = msgspec.structs.asdict(entry)
     row["result_flag"] = entry.result_flag.value
     row["failure_class"] = entry.failure_class.value if entry.failure_class else None
     return row
 
 
-def entry_of(row: RowMapping) -> FeedbackEntry:
-    return msgspec.convert({name: row[name] for name in FeedbackEntry.__struct_fields__}, FeedbackEntry)
+def entry_of(values: Sequence[Any]) -> FeedbackEntry:
+    """The entry whose fields these are, in their order."""
+    return msgspec.convert(dict(zip(FeedbackEntry.__struct_fields__, values, strict=True)), FeedbackEntry)
 
 
 def outbox_row(escalation: Escalation, owner: str, leased_until: datetime | None) -> _Row:
@@ -39,5 +43,6 @@ def escalation_of(row: RowMapping) -> Escalation:
     return msgspec.convert({name: row[name] for name in Escalation.__struct_fields__}, Escalation)
 
 
-def counters_of(row: RowMapping) -> Counters:
-    return msgspec.convert({name: int(row[name]) for name in Counters.__struct_fields__}, Counters)
+def counters_of(values: Sequence[Any]) -> Counters:
+    """The counters whose fields these are, in their order; a sum over big integers may come as a decimal."""
+    return Counters(**{name: int(value) for name, value in zip(Counters.__struct_fields__, values, strict=True)})

@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import datetime
 
-from sqlalchemy import Connection, delete, func, select
+from sqlalchemy import delete, func, select
 
 from adapters.feedback.batch import REQUESTS, Command, Result, carry_out
+from adapters.feedback.counting import counters
+from adapters.feedback.pages import newest_first, old_entries
 from adapters.feedback.rows import counters_of, entry_of
+from adapters.feedback.statements import COUNTER_FIELDS, ENTRY_FIELDS
 from adapters.sql.cursors import decode_number, encode_cursor
 from adapters.sql.database import Database
 from adapters.sql.group_commit import GroupCommit
@@ -19,8 +22,8 @@ from domain.errors import UnknownEntry
 from domain.feedback.entry import FeedbackEntry
 from domain.feedback.metrics import Counters
 
-_entries = feedback_entries
-_counters = lesson_counters
+#: Entries deleted in one transaction: others wait for that long at most.
+_PRUNED_AT_ONCE = 500
 
 
 class SqlFeedbackStore(FeedbackStore):
@@ -28,6 +31,9 @@ class SqlFeedbackStore(FeedbackStore):
         self._database = database
         self._commit: GroupCommit[Command, Result] = GroupCommit(
             database, lambda connection, commands: carry_out(connection, commands, new_id)
+        )
+        self._look_up: GroupCommit[IdempotencyRecord, bytes | None] = GroupCommit(
+            database, lambda connection, requests: REQUESTS.look_up(connection, requests).answers, writes=False
         )
 
     async def record(self, command: RecordSelection) -> bytes | None:
@@ -41,59 +47,48 @@ class SqlFeedbackStore(FeedbackStore):
         return result
 
     async def answered(self, request: IdempotencyRecord) -> bytes | None:
-        answer = (await self._database.read(lambda connection: REQUESTS.answers(connection, [request])))[0]
-        if isinstance(answer, Exception):
-            raise answer
-        return answer
+        return await self._look_up.submit(request)
 
     async def get(self, entry_id: str) -> FeedbackEntry:
-        statement = select(_entries).where(_entries.c.id == entry_id)
-        row = await self._database.read(lambda connection: connection.execute(statement).mappings().first())
+        columns = (feedback_entries.c[name] for name in ENTRY_FIELDS)
+        statement = select(*columns).where(feedback_entries.c.id == entry_id)
+        row = await self._database.read(lambda connection: connection.execute(statement).first())
         if row is None:
             raise UnknownEntry(f"there is no feedback entry {entry_id!r}")
         return entry_of(row)
 
     async def page(self, where: EntryFilter, limit: int, cursor: str | None) -> EntryPage:
-        statement = select(_entries).order_by(_entries.c.seq.desc()).limit(limit + 1)
-        if where.lesson_skill_id is not None:
-            statement = statement.where(_entries.c.lesson_skill_id == where.lesson_skill_id)
-        if where.session_id is not None:
-            statement = statement.where(_entries.c.session_id == where.session_id)
-        if where.result_flag is not None:
-            statement = statement.where(_entries.c.result_flag == where.result_flag.value)
-        if cursor is not None:
-            statement = statement.where(_entries.c.seq < decode_number(cursor))
-        rows = await self._database.read(lambda connection: connection.execute(statement).mappings().all())
+        statement = newest_first(where, limit + 1, None if cursor is None else decode_number(cursor))
+        rows = await self._database.read(lambda connection: connection.execute(statement).all())
         more = len(rows) > limit
         return EntryPage(
-            entries=[entry_of(row) for row in rows[:limit]],
-            next_cursor=encode_cursor(str(rows[limit - 1]["seq"])) if more else None,
+            entries=[entry_of(row[1:]) for row in rows[:limit]],
+            next_cursor=encode_cursor(str(rows[limit - 1].seq)) if more else None,
         )
 
     async def counters(self, lesson_id: str | None = None) -> Mapping[str, Counters]:
-        sums = [func.sum(_counters.c[name]).label(name) for name in Counters.__struct_fields__]
-        statement = select(_counters.c.lesson_id, *sums).group_by(_counters.c.lesson_id)
+        table = lesson_counters.c
+        sums = [func.sum(table[name]) for name in COUNTER_FIELDS]
+        statement = select(table.lesson_id, *sums).group_by(table.lesson_id)
         if lesson_id is not None:
-            statement = statement.where(_counters.c.lesson_id == lesson_id)
-        rows = await self._database.read(lambda connection: connection.execute(statement).mappings().all())
-        return {row["lesson_id"]: counters_of(row) for row in rows}
+            statement = statement.where(table.lesson_id == lesson_id)
+        rows = await self._database.read(lambda connection: connection.execute(statement).all())
+        return {row[0]: counters_of(row[1:]) for row in rows}
 
     async def round_counters(self, lesson_id: str, review_round: int) -> Counters:
-        statement = select(_counters).where(
-            _counters.c.lesson_id == lesson_id, _counters.c.review_round == review_round
-        )
-        row = await self._database.read(lambda connection: connection.execute(statement).mappings().first())
-        return counters_of(row) if row is not None else Counters()
+        of_round = (lesson_id, review_round)
+        found = await self._database.read(lambda connection: counters(connection, [of_round]))
+        return found.get(of_round, Counters())
 
     async def prune(self, before: datetime, limit: int) -> int:
-        def work(connection: Connection) -> int:
-            old = select(_entries.c.seq).where(_entries.c.updated_at < before).order_by(_entries.c.seq).limit(limit)
-            numbers = list(connection.execute(old).scalars())
-            if numbers:
-                connection.execute(delete(_entries).where(_entries.c.seq.in_(numbers)))
-            return len(numbers)
-
-        return await self._database.write(work)
+        numbers = await self._database.read(lambda connection: old_entries(connection, before, limit))
+        gone = 0
+        for start in range(0, len(numbers), _PRUNED_AT_ONCE):
+            some = numbers[start : start + _PRUNED_AT_ONCE]
+            table = feedback_entries
+            statement = delete(table).where(table.c.seq.in_(some), table.c.updated_at < before)
+            gone += await self._database.write(lambda db, statement=statement: db.execute(statement).rowcount)  # type: ignore[misc]
+        return gone
 
     async def forget_requests(self, before: datetime) -> None:
-        await self._database.write(lambda connection: REQUESTS.forget_older(connection, before))
+        await REQUESTS.forget_older(self._database, before)

@@ -8,9 +8,12 @@ import msgspec
 from sqlalchemy import select
 
 from adapters.sql.database import Database
-from adapters.sql.dialects import upsert
+from adapters.sql.dialects import upserting
+from adapters.sql.statements import Prepared
 from adapters.sql.tables import misses as table
 from application.feedback.ports import Miss, MissStore
+
+_ADD = Prepared(lambda dialect: upserting(dialect, table, ("problem_type",), ("count",)), Miss.__struct_fields__)
 
 
 class SqlMissStore(MissStore):
@@ -20,8 +23,8 @@ class SqlMissStore(MissStore):
     async def add(self, misses: Sequence[Miss]) -> None:
         if not misses:
             return
-        rows = [msgspec.structs.asdict(one) for one in sorted(misses, key=lambda one: one.problem_type)]
-        await self._database.write(lambda db: upsert(db, table, ("problem_type",), rows, added=("count",)))
+        rows = [msgspec.structs.astuple(one) for one in sorted(misses, key=lambda one: one.problem_type)]
+        await self._database.write(lambda connection: _ADD.run_many(connection, rows))
 
     async def most_frequent(self, limit: int) -> Sequence[Miss]:
         statement = select(table).order_by(table.c.count.desc(), table.c.problem_type).limit(limit)

@@ -12,7 +12,7 @@ from sqlalchemy import Connection, delete, insert, select, union_all, update
 from sqlalchemy.sql import literal
 
 from adapters.lessons.rows import copy_of, copy_row, vectors_of, vectors_row
-from adapters.sql.dialects import upsert
+from adapters.sql.dialects import upserting
 from adapters.sql.tables import catalog_removals, catalog_state, lesson_vectors, promoted_lessons
 from application.learner.ports import CatalogDelta, CatalogItem, StoredVectors
 from domain.learner.lesson import PromotedLesson
@@ -45,7 +45,8 @@ def demote(connection: Connection, lesson_id: str) -> None:
         return
     revision = _next_revision(connection)
     _forget(connection, lesson_id)
-    upsert(connection, catalog_removals, ("lesson_id",), [{"lesson_id": lesson_id, "revision": revision}])
+    removal = upserting(connection.dialect, catalog_removals, ("lesson_id",))
+    connection.execute(removal, [{"lesson_id": lesson_id, "revision": revision}])
 
 
 def put_vectors(connection: Connection, embedded: Sequence[CatalogItem]) -> None:
@@ -60,7 +61,7 @@ def put_vectors(connection: Connection, embedded: Sequence[CatalogItem]) -> None
         if item.vectors is not None and versions.get(item.copy.id) == item.copy.version
     ]
     if rows:
-        upsert(connection, lesson_vectors, ("lesson_id", "embedder"), rows)
+        connection.execute(upserting(connection.dialect, lesson_vectors, ("lesson_id", "embedder")), rows)
 
 
 def changes_since(connection: Connection, revision: int, embedder: str, limit: int) -> CatalogDelta:

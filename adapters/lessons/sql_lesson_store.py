@@ -14,7 +14,7 @@ from adapters.lessons.rows import copy_of, lesson_of, lesson_row, log_of, log_ro
 from adapters.sql.cursors import decode_id, encode_cursor
 from adapters.sql.database import Database
 from adapters.sql.dialects import has_item
-from adapters.sql.requests import Requests
+from adapters.sql.requests import Kept, Requests
 from adapters.sql.tables import (
     applied_escalations,
     lesson_log,
@@ -83,12 +83,15 @@ class SqlLessonStore(LessonStore):
         return await self._database.read(_queue)
 
     async def add(self, changes: Sequence[LessonChange], request: IdempotencyRecord | None = None) -> bytes | None:
+        requests = [request] if request else []
+
         def work(connection: Connection) -> bytes | None:
-            earlier = _answer(connection, request)
+            kept = _REQUESTS.look_up(connection, requests)
+            earlier = _answer(kept)
             if earlier is None:
                 connection.execute(insert(lessons), [lesson_row(one.lesson) for one in changes])
                 connection.execute(insert(lesson_log), [log_row(entry) for one in changes for entry in one.log])
-                _REQUESTS.store(connection, [request] if request else [])
+                _REQUESTS.store(connection, requests, kept.expired)
             return earlier
 
         try:
@@ -102,10 +105,10 @@ class SqlLessonStore(LessonStore):
             return earlier
 
     async def answered(self, request: IdempotencyRecord) -> bytes | None:
-        return await self._database.read(lambda connection: _answer(connection, request))
+        return await self._database.read(lambda connection: _answer(_REQUESTS.look_up(connection, [request])))
 
     async def forget_requests(self, before: datetime) -> None:
-        await self._database.write(lambda connection: _REQUESTS.forget_older(connection, before))
+        await _REQUESTS.forget_older(self._database, before)
 
     async def change(self, change: LessonChange) -> bool:
         return await self._database.write(lambda connection: _change(connection, change))
@@ -161,9 +164,8 @@ def _get(connection: Connection, lesson_id: str, *, lock: bool = False) -> Lesso
     return lesson_of(row)
 
 
-def _answer(connection: Connection, request: IdempotencyRecord | None) -> bytes | None:
-    answers = _REQUESTS.answers(connection, [request] if request else [])
-    for answer in answers:
+def _answer(kept: Kept) -> bytes | None:
+    for answer in kept.answers:
         if isinstance(answer, KeyReused):
             raise answer
         return answer

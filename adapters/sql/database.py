@@ -5,16 +5,18 @@ from __future__ import annotations
 import asyncio
 import random
 from collections.abc import Awaitable, Callable
+from functools import partial
 from typing import TypeVar
 
 import anyio
-from sqlalchemy import Connection
-from sqlalchemy.exc import DBAPIError, IntegrityError
+from sqlalchemy.exc import DBAPIError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
-from sqlalchemy.ext.asyncio import AsyncEngine
 
-from adapters.sql.dialects import WRITES, create_engine, is_out_of_reach, parse_dsn, should_try_again
-from adapters.sql.schema import Schema, bring_up_to_date
+from adapters.sql.dialects import parse_dsn
+from adapters.sql.engine import CommitInDoubt, Engine, Work
+from adapters.sql.engines import open_engine
+from adapters.sql.faults import is_lost, reason, should_try_again
+from adapters.sql.schema import Schema, SchemaState, bring_up_to_date, check, upgrade
 from domain.errors import StoreUnavailable
 
 _T = TypeVar("_T")
@@ -29,14 +31,19 @@ class Database:
     A transaction is a synchronous function over a SQLAlchemy Core connection; it may run more than once and therefore
     changes nothing but the database. Everything is opened lazily, for the event loop that first uses it, so that the
     object can be built without a running loop. Raises `StoreUnavailable` where the database does not answer in time.
+
+    Each transaction is a task of its own: a caller that is cancelled leaves it to its end, within `deadline_s`, so that
+    no connection is torn out of a server's hands for the sake of one request.
     """
 
-    def __init__(self, dsn: str, schema: Schema) -> None:
+    def __init__(self, dsn: str, schema: Schema, *, deadline_s: float = _DEADLINE_S) -> None:
         self._url = parse_dsn(dsn)
         self._schema = schema
-        self._engine: AsyncEngine | None = None
+        self._deadline_s = deadline_s
+        self._engine: Engine | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
         self._ready: asyncio.Task[None] | None = None
+        self._running: set[asyncio.Task[object]] = set()
 
     @property
     def name(self) -> str:
@@ -50,11 +57,11 @@ class Database:
             return None
         return self._url.database
 
-    async def read(self, work: Callable[[Connection], _T]) -> _T:
+    async def read(self, work: Work[_T]) -> _T:
         """Runs `work`, which only reads."""
         return await self._run(work, writes=False)
 
-    async def write(self, work: Callable[[Connection], _T]) -> _T:
+    async def write(self, work: Work[_T]) -> _T:
         """Runs `work` as one transaction and commits it; raises what `work` raises, with nothing changed.
 
         A deadlock or serialisation failure repeats the whole of it, at most 8 times. `IntegrityError` passes through.
@@ -63,71 +70,96 @@ class Database:
 
     async def open(self) -> None:
         """Connects and brings the schema up to date, once; everything else does it by itself."""
-        loop = asyncio.get_running_loop()
-        if self._loop is not loop:
-            self._engine, self._loop, self._ready = create_engine(self._url), loop, None
-        if self._ready is None or (self._ready.done() and self._failed(self._ready)):
-            self._ready = loop.create_task(self._set_up())
+        engine = self._opened()
+        if self._ready is None or (self._ready.done() and _failed(self._ready)):
+            self._ready = asyncio.get_running_loop().create_task(self._set_up(engine))
         if not self._ready.done():
             await asyncio.shield(self._ready)
 
+    async def check(self) -> SchemaState:
+        """At which schema revision it is, and which one this program needs; changes nothing."""
+        engine = self._opened()
+        work = partial(check, schema=self._schema)
+        return await self._in_time(lambda: engine.transaction(work, writes=False), self._deadline_s)
+
+    async def upgrade(self) -> SchemaState:
+        """Runs the migrations that are missing, however long they take.
+
+        Raises `InvalidConfiguration` for a database that is newer than this program.
+        """
+        engine = self._opened()
+        work = partial(upgrade, schema=self._schema)
+        return await self._in_time(lambda: engine.transaction(work, writes=True), None)
+
     async def aclose(self) -> None:
-        """Closes all connections; the next use opens them again."""
-        engine, self._engine, self._loop = self._engine, None, None
-        if engine is not None:
-            await engine.dispose()
+        """Gives up what is running and closes all connections; the next use opens them again."""
+        engine, self._engine = self._engine, None
+        if engine is None:
+            return
+        if self._loop is not asyncio.get_running_loop():
+            engine.abandon()
+            return
+        running = [*self._running, *([self._ready] if self._ready else [])]
+        self._loop = self._ready = None
+        for task in running:
+            task.cancel()
+        await asyncio.gather(*running, return_exceptions=True)
+        await engine.aclose()
 
-    @staticmethod
-    def _failed(task: asyncio.Task[None]) -> bool:
-        return task.cancelled() or task.exception() is not None
-
-    async def _set_up(self) -> None:
-        engine = self._opened()
-        try:
-            with anyio.fail_after(_MIGRATION_DEADLINE_S):
-                await self._again(lambda: bring_up_to_date(engine, self._schema))
-        except (DBAPIError, OSError, PoolTimeout, TimeoutError) as error:
-            raise self._unavailable(error) from error
-
-    async def _run(self, work: Callable[[Connection], _T], *, writes: bool) -> _T:
-        await self.open()
-        engine = self._opened()
-        try:
-            with anyio.fail_after(_DEADLINE_S):
-                return await self._again(lambda: self._transaction(engine, work, writes=writes))
-        except IntegrityError:
-            raise
-        except (DBAPIError, OSError, PoolTimeout, TimeoutError) as error:
-            if not is_out_of_reach(error):
-                raise
-            raise self._unavailable(error) from error
-
-    def _opened(self) -> AsyncEngine:
-        if self._engine is None:
-            raise StoreUnavailable(f"{self.name} has been closed")
+    def _opened(self) -> Engine:
+        """The engine for this event loop. One that was opened for another loop has gone with it."""
+        loop = asyncio.get_running_loop()
+        if self._engine is None or self._loop is not loop:
+            if self._engine is not None:
+                self._engine.abandon()
+            self._engine, self._loop, self._ready = open_engine(self._url), loop, None
+            self._running.clear()
         return self._engine
 
-    @staticmethod
-    async def _again(transaction: Callable[[], Awaitable[_T]]) -> _T:
-        """Repeats what the engine gave up for another transaction's sake."""
-        for attempt in range(1, _TRIES):
-            try:
-                return await transaction()
-            except DBAPIError as error:
-                if not should_try_again(error):
-                    raise
-            await anyio.sleep(random.random() * 0.01 * 2**attempt)  # noqa: S311 - jitter
-        return await transaction()
+    async def _set_up(self, engine: Engine) -> None:
+        looking, filling = partial(check, schema=self._schema), partial(bring_up_to_date, schema=self._schema)
+        state = await self._in_time(lambda: engine.transaction(looking, writes=False), self._deadline_s)
+        if not state.is_up_to_date:
+            await self._in_time(lambda: engine.transaction(filling, writes=True), _MIGRATION_DEADLINE_S)
 
-    @staticmethod
-    async def _transaction(engine: AsyncEngine, work: Callable[[Connection], _T], *, writes: bool) -> _T:
-        async with engine.connect() as connection:
-            if not writes:
-                return await connection.run_sync(work)
-            await connection.execution_options(**WRITES)
-            async with connection.begin():
-                return await connection.run_sync(work)
+    async def _run(self, work: Work[_T], *, writes: bool) -> _T:
+        await self.open()
+        engine = self._opened()
+        transaction = self._in_time(lambda: engine.transaction(work, writes=writes), self._deadline_s)
+        task: asyncio.Task[_T] = asyncio.get_running_loop().create_task(transaction)
+        self._running.add(task)
+        task.add_done_callback(self._ended)
+        return await asyncio.shield(task)
 
-    def _unavailable(self, error: Exception) -> StoreUnavailable:
-        cause = error.orig if isinstance(error, DBAPIError) and error.orig is not None else error
-        return StoreUnavailable(f"{self.name} does not answer ({type(cause).__name__}): try again shortly")
+    def _ended(self, task: asyncio.Task[object]) -> None:
+        self._running.discard(task)
+        _failed(task)  # looked at, so that a transaction that nobody waits for any more may fail in silence
+
+    async def _in_time(self, attempt: Callable[[], Awaitable[_T]], deadline_s: float | None) -> _T:
+        try:
+            with anyio.fail_after(deadline_s):
+                return await _again(attempt)
+        except CommitInDoubt as error:
+            text = f"{self.name} broke off while it stored this: nobody knows whether it did"
+            raise StoreUnavailable(text) from error
+        except (DBAPIError, OSError, PoolTimeout, TimeoutError) as error:
+            why = reason(error)
+            if why is None:
+                raise
+            raise StoreUnavailable(f"{self.name} cannot be used just now ({why}): try again shortly") from error
+
+
+async def _again(attempt: Callable[[], Awaitable[_T]]) -> _T:
+    """Repeats what the engine gave up for another transaction's sake, or what broke with a stale connection."""
+    for number in range(1, _TRIES):
+        try:
+            return await attempt()
+        except DBAPIError as error:
+            if not should_try_again(error) and not is_lost(error):
+                raise
+        await anyio.sleep(random.random() * 0.01 * 2**number)  # noqa: S311 - jitter
+    return await attempt()
+
+
+def _failed(task: asyncio.Task[object]) -> bool:
+    return task.cancelled() or task.exception() is not None

@@ -1,117 +1,170 @@
-"""The one place that knows how the engines differ: SQLite, PostgreSQL, MySQL/MariaDB/TiDB."""
+"""The one place that knows how the engines differ: SQLite, PostgreSQL, MySQL/MariaDB/TiDB.
+
+What they mean by their errors is in `faults`, how they keep a value in `types`. What differs, and how it is met:
+
+- *Transactions.* Connections are in autocommit, so that a read costs one round trip; a write begins its transaction by
+  a statement of its own. On SQLite that takes the write lock at once: a transaction that reads first and writes later
+  would lose updates. On the servers it is READ COMMITTED, whatever the server's default, with row locks.
+- *Upserts*: ON CONFLICT here, ON DUPLICATE KEY UPDATE there. MySQL counts matched rows (`CLIENT.FOUND_ROWS`, which
+  SQLAlchemy asks for), not only changed ones.
+- *Exact text*: every collation of MySQL folds something, `utf8mb4_bin` trailing spaces; see `types.ExactText`.
+- *DDL* is part of the transaction on SQLite and PostgreSQL; on MySQL each statement commits by itself, so migrations
+  skip what is there already.
+- *TiDB* takes no lock on SKIP LOCKED (nothing here uses it), and hands numbers out to its servers by the thousand: a
+  table whose numbers tell which row is the latest asks for AUTO_ID_CACHE 1, in a comment that only TiDB reads.
+- *MariaDB* knows neither UPDATE ... RETURNING nor INSERT ... AS new; nothing here uses them.
+"""
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Collection, Mapping, Sequence
+from typing import Any
 
 import msgspec
-from sqlalchemy import Column, ColumnElement, Connection, Table, Text, cast, event, func, select, type_coerce
+from sqlalchemy import Column, ColumnElement, Connection, Dialect, Table, Text, cast, func, select, type_coerce
 from sqlalchemy.dialects import mysql, postgresql, sqlite
 from sqlalchemy.engine import URL, make_url
-from sqlalchemy.exc import ArgumentError, DBAPIError, InterfaceError, OperationalError
-from sqlalchemy.exc import TimeoutError as PoolTimeout
-from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
+from sqlalchemy.exc import ArgumentError, DBAPIError
+from sqlalchemy.sql.dml import Insert
 
-from domain.errors import InvalidConfiguration
+from domain.errors import InvalidConfiguration, StoreUnavailable
 
-#: DSN prefixes that are taken, with the one that is meant where a user leaves the driver out.
+#: DSN prefixes that are taken, with the driver that serves them. `mysql+aiomysql` gets asyncmy, too: aiomysql 0.3 can
+#: not take bytes as parameters with a current PyMySQL. SQLite is driven through the standard library (`SqliteEngine`).
 _DRIVERS = {
-    "sqlite": "sqlite+aiosqlite",
-    "sqlite+aiosqlite": "sqlite+aiosqlite",
+    "sqlite": "sqlite",
+    "sqlite+aiosqlite": "sqlite",
     "postgresql": "postgresql+asyncpg",
     "postgresql+asyncpg": "postgresql+asyncpg",
     "mysql": "mysql+asyncmy",
     "mysql+asyncmy": "mysql+asyncmy",
     "mysql+aiomysql": "mysql+asyncmy",
 }
-
-#: What a server says when two transactions were in each other's way and the whole transaction should be tried again:
-#: PostgreSQL's SQLSTATEs, MySQL's and TiDB's error numbers.
-_TRY_AGAIN_STATES = {"40001", "40P01"}
-_TRY_AGAIN_CODES = {1020, 1205, 1213, 8002, 8022, 8028, 9007}
-
-#: Marks a connection whose transaction is going to write.
-WRITES = {"memorygrid_writes": True}
-_BUSY_S = 5.0
+_EXPECTED = (
+    "expected sqlite+aiosqlite:///PATH, postgresql+asyncpg://USER:PASSWORD@HOST/NAME, "
+    "mysql+asyncmy://… or mysql+aiomysql://…; a character like @, / or : in the password is written as %40, %2F or %3A"
+)
 
 
 def parse_dsn(dsn: str) -> URL:
     """The address of a database. Raises `InvalidConfiguration`, which never shows the password."""
     try:
         url = make_url(dsn)
-    except ArgumentError as error:
-        raise InvalidConfiguration(f"not a database address; {_EXPECTED}") from error
+    except (ArgumentError, ValueError):
+        raise InvalidConfiguration(f"not a database address; {_EXPECTED}") from None
     if url.drivername not in _DRIVERS:
         raise InvalidConfiguration(f"{url.drivername}:// is not supported; {_EXPECTED}")
-    return url.set(drivername=_DRIVERS[url.drivername])
+    if url.get_backend_name() == "sqlite" and (url.database or "").startswith("file:"):
+        raise InvalidConfiguration(f"a path is wanted in place of file:…; {_EXPECTED}")
+    url = url.set(drivername=_DRIVERS[url.drivername])
+    if "sslmode" in url.query and url.get_backend_name() == "postgresql":  # libpq's name of the same option
+        url = url.update_query_dict({"ssl": url.query["sslmode"]}).difference_update_query(["sslmode"])
+    return url
 
 
-_EXPECTED = (
-    "expected sqlite+aiosqlite:///PATH, postgresql+asyncpg://USER:PASSWORD@HOST/NAME, "
-    "mysql+asyncmy://… or mysql+aiomysql://…"
-)
+#: Seconds after which a server itself ends a statement, or its wait for a lock: before our own deadline.
+_STATEMENT_S = 10
+_LOCK_S = 5
+#: Seconds that a migration waits for another process's.
+_MIGRATION_S = 50
 
 
-def create_engine(url: URL) -> AsyncEngine:
-    """An engine whose transactions behave alike: read committed, and writers on SQLite lock from their start."""
-    if url.get_backend_name() != "sqlite":
-        return create_async_engine(
-            url, isolation_level="READ COMMITTED", pool_pre_ping=True, pool_size=10, max_overflow=10, pool_timeout=5
-        )
-    engine = create_async_engine(url, connect_args={"isolation_level": None, "timeout": _BUSY_S}, pool_size=8)
-    event.listen(engine.sync_engine, "connect", _set_up_sqlite)
-    event.listen(engine.sync_engine, "begin", _begin_on_sqlite)
-    return engine
+def server_options(url: URL) -> Mapping[str, Any]:
+    """The driver's arguments for a connection to a server whose transactions behave as on every other engine."""
+    if url.get_backend_name() == "postgresql":
+        settings = {
+            "application_name": "memorygrid",
+            "default_transaction_isolation": "read committed",
+            "statement_timeout": f"{_STATEMENT_S}s",
+            "lock_timeout": f"{_LOCK_S}s",
+        }
+        return {"timeout": _STATEMENT_S, "server_settings": settings}
+    # Each engine reads of the comments what it knows: MariaDB the first, MySQL and TiDB the second.
+    command = (
+        f"SET sql_mode = 'STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION', innodb_lock_wait_timeout = {_LOCK_S}"
+        f" /*M! , tx_isolation = 'READ-COMMITTED', max_statement_time = {_STATEMENT_S} */"
+        f" /*!50720 , transaction_isolation = 'READ-COMMITTED', max_execution_time = {_STATEMENT_S * 1000} */"
+    )
+    return {"connect_timeout": _STATEMENT_S, "charset": "utf8mb4", "init_command": command}
 
 
-def _set_up_sqlite(connection: object, _record: object) -> None:
-    cursor = connection.cursor()  # type: ignore[attr-defined]
-    cursor.execute("PRAGMA journal_mode=WAL")
-    cursor.execute("PRAGMA synchronous=FULL")
-    cursor.close()
+_BEGIN = {"sqlite": "BEGIN IMMEDIATE", "postgresql": "BEGIN", "mysql": "START TRANSACTION"}
 
 
-def _begin_on_sqlite(connection: Connection) -> None:
-    """Takes the write lock at once: a transaction that reads first and writes later would lose updates."""
-    if connection.get_execution_options().get("memorygrid_writes"):
-        connection.exec_driver_sql("BEGIN IMMEDIATE")
+def begin(connection: Connection) -> None:
+    """Begins a transaction that is going to write."""
+    run(connection, _BEGIN[connection.dialect.name])
 
 
-def should_try_again(error: DBAPIError) -> bool:
-    """Whether the database gave the transaction up for another one's sake, so that the whole of it may be repeated."""
-    cause = error.orig
-    state = getattr(cause, "sqlstate", None) or getattr(cause, "pgcode", None)
-    code = cause.args[0] if cause is not None and cause.args else None
-    return state in _TRY_AGAIN_STATES or code in _TRY_AGAIN_CODES or "database is locked" in str(cause)
+def commit(connection: Connection) -> None:
+    """Ends a transaction; what it has written is durable then."""
+    run(connection, "COMMIT")
 
 
-def is_out_of_reach(error: Exception) -> bool:
-    """Whether the database itself is away or cannot work (down, full, locked), rather than the statement being bad."""
-    if isinstance(error, DBAPIError):
-        return error.connection_invalidated or isinstance(error, OperationalError | InterfaceError)
-    return isinstance(error, OSError | PoolTimeout | TimeoutError)
+def roll_back(connection: Connection) -> None:
+    """Ends a transaction with nothing changed; on SQLite a full disk has done so already."""
+    if connection.dialect.name != "sqlite" or _sqlite(connection).in_transaction:
+        run(connection, "ROLLBACK")
 
 
-_Rows = Sequence[Mapping[str, object]]
+Row = Sequence[Any]
 
 
-def upsert(
-    connection: Connection, table: Table, keys: Sequence[str], rows: _Rows, *, added: Collection[str] = ()
-) -> None:
-    """Inserts rows. Where one with the same keys is there, its `added` columns get `n = n + new`, atomically, and its
-    other columns the new values.
+def run(connection: Connection, text: str) -> None:
+    """Runs a statement that gives no rows."""
+    fetch(connection, text, ())
+
+
+def fetch(connection: Connection, text: str, values: Row) -> Sequence[Row]:
+    """Runs a statement in the driver's own spelling; its rows as the driver gives them, none for what gives none.
+
+    On SQLite it goes past SQLAlchemy, whose work for one statement costs as much as SQLite's own.
+    """
+    if connection.dialect.name != "sqlite":
+        result = connection.exec_driver_sql(text, tuple(values) or None)
+        return result.all() if result.returns_rows else ()
+    try:
+        rows: Sequence[Row] = _sqlite(connection).execute(text, values).fetchall()
+    except sqlite3.Error as error:
+        raise _wrapped(error, text) from error
+    return rows
+
+
+def run_many(connection: Connection, text: str, rows: Sequence[Row]) -> None:
+    """Runs a statement once for each row of values; see `fetch`."""
+    if connection.dialect.name != "sqlite":
+        connection.exec_driver_sql(text, [tuple(row) for row in rows])
+        return
+    try:
+        _sqlite(connection).executemany(text, rows)
+    except sqlite3.Error as error:
+        raise _wrapped(error, text) from error
+
+
+def _sqlite(connection: Connection) -> sqlite3.Connection:
+    driver: Any = connection.connection.dbapi_connection
+    return driver  # type: ignore[no-any-return]
+
+
+def _wrapped(error: sqlite3.Error, text: str) -> Exception:
+    return DBAPIError.instance(text, None, error, sqlite3.Error, hide_parameters=True)
+
+
+def upserting(dialect: Dialect, table: Table, keys: Sequence[str], added: Collection[str] = ()) -> Insert:
+    """The statement that inserts a row. Where one with the same keys is there, its `added` columns get `n = n + new`,
+    atomically, and its other columns the new values.
     """
     others = [column.name for column in table.columns if column.name not in keys]
-    if connection.dialect.name == "mysql":
+    if dialect.name == "mysql":
         statement = mysql.insert(table)
         new = statement.inserted
         values = {name: table.c[name] + new[name] if name in added else new[name] for name in others}
-        connection.execute(statement.on_duplicate_key_update(values), rows)
-        return
-    insert = postgresql.insert(table) if connection.dialect.name == "postgresql" else sqlite.insert(table)
-    excluded = insert.excluded
-    values = {name: table.c[name] + excluded[name] if name in added else excluded[name] for name in others}
-    connection.execute(insert.on_conflict_do_update(index_elements=list(keys), set_=values), rows)
+        return statement.on_duplicate_key_update(values)
+    insert = postgresql.insert(table) if dialect.name == "postgresql" else sqlite.insert(table)
+    new = insert.excluded
+    values = {name: table.c[name] + new[name] if name in added else new[name] for name in others}
+    return insert.on_conflict_do_update(index_elements=list(keys), set_=values)
 
 
 def has_item(connection: Connection, column: Column[object], item: str) -> ColumnElement[bool]:
@@ -127,18 +180,37 @@ def has_item(connection: Connection, column: Column[object], item: str) -> Colum
             return select(items.c.value).where(items.c.value == item).correlate(column.table).exists()
 
 
+#: Options of every table, which engines other than MySQL's kind do not see; `NUMBERED` is for one whose own numbers
+#: tell which row is the latest.
+OPTIONS: dict[str, Any] = {"mysql_engine": "InnoDB", "mysql_default_charset": "utf8mb4", "mysql_collate": "utf8mb4_bin"}
+NUMBERED: dict[str, Any] = {**OPTIONS, "mysql_collate": "utf8mb4_bin /*T![auto_id_cache] AUTO_ID_CACHE 1 */"}
+
+
 def lock_for_migration(connection: Connection, name: str) -> None:
-    """Makes other processes that want to migrate the same database wait until this connection is done."""
+    """Makes other processes that want to migrate the same database wait until this connection is done.
+
+    Its statements may take as long as they need. Raises `StoreUnavailable` where another process takes too long.
+    """
     match connection.dialect.name:
         case "postgresql":
-            connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock(hashtext('memorygrid {name}'))")
+            run(connection, "SET LOCAL statement_timeout = 0")
+            run(connection, f"SET LOCAL lock_timeout = '{_MIGRATION_S}s'")
+            fetch(connection, "SELECT pg_advisory_xact_lock(hashtext($1))", (f"memorygrid {name}",))
         case "mysql":
-            connection.exec_driver_sql(f"SELECT GET_LOCK('memorygrid {name}', 60)")
+            run(connection, "SET innodb_lock_wait_timeout = 50 /*M! , max_statement_time = 0 */")
+            ((got,),) = fetch(connection, f"SELECT GET_LOCK({_LOCK_NAME}, %s)", (name, _MIGRATION_S))
+            if got != 1:
+                raise StoreUnavailable(f"another process is still migrating the {name} database: try again shortly")
         case _:
             pass
 
 
 def unlock_after_migration(connection: Connection, name: str) -> None:
     """Ends what `lock_for_migration` began; PostgreSQL and SQLite do it with the transaction's end."""
-    if connection.dialect.name == "mysql":
-        connection.exec_driver_sql(f"SELECT RELEASE_LOCK('memorygrid {name}')")
+    if connection.dialect.name == "mysql" and not connection.invalidated:
+        run(connection, f"SET innodb_lock_wait_timeout = {_LOCK_S} /*M! , max_statement_time = {_STATEMENT_S} */")
+        fetch(connection, f"SELECT RELEASE_LOCK({_LOCK_NAME})", (name,))
+
+
+#: Locks have one name space on a server, for all of its databases, and at most 64 characters.
+_LOCK_NAME = "CONCAT('memorygrid ', SHA1(CONCAT(DATABASE(), ' ', %s)))"

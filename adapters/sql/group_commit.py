@@ -28,22 +28,32 @@ class GroupCommit(Generic[_C, _R]):
     """`carry_out` answers for each command of a batch its result, or the error that concerns that command alone.
 
     When the transaction fails for a reason of its own (a bad row, somebody else's equal key), its commands are carried
-    out one by one, so that only the culprit fails. A caller that is cancelled takes nothing back.
+    out one by one, so that only the culprit fails. A caller that is cancelled takes nothing back. With `writes` False
+    the commands only read, and share a look-up in place of a COMMIT.
     """
 
     def __init__(
-        self, database: Database, carry_out: Callable[[Connection, Sequence[_C]], Sequence[_R | MemoryGridError]]
+        self,
+        database: Database,
+        carry_out: Callable[[Connection, Sequence[_C]], Sequence[_R | MemoryGridError]],
+        *,
+        writes: bool = True,
     ) -> None:
-        self._database = database
         self._carry_out = carry_out
+        self._database = database
+        self._transaction = database.write if writes else database.read
         self._waiting: deque[tuple[_C, asyncio.Future[_R]]] = deque()
         self._worker: asyncio.Task[None] | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
 
     async def submit(self, command: _C) -> _R:
         """The command's result once it is durable. Raises its error, `StoreUnavailable`, or `Overloaded`."""
-        if len(self._waiting) >= _MOST_WAITING:
-            raise Overloaded(f"{self._database.name} has {_MOST_WAITING} writes waiting: try again in a second")
         loop = asyncio.get_running_loop()
+        if loop is not self._loop:  # what still waits on another loop waits for ever: that loop has ended
+            self._waiting.clear()
+            self._loop, self._worker = loop, None
+        if len(self._waiting) >= _MOST_WAITING:
+            raise Overloaded(f"{self._database.name} has {_MOST_WAITING} requests waiting: try again in a second")
         result: asyncio.Future[_R] = loop.create_future()
         self._waiting.append((command, result))
         if self._worker is None or self._worker.done():
@@ -51,40 +61,67 @@ class GroupCommit(Generic[_C, _R]):
         return await result
 
     async def _work(self) -> None:
-        while self._waiting:
-            await asyncio.sleep(0)  # whoever is ready in this turn of the loop comes along
-            count = min(len(self._waiting), _LARGEST_BATCH)
-            await self._commit([self._waiting.popleft() for _ in range(count)])
+        try:
+            while self._waiting:
+                await asyncio.sleep(0)  # whoever is ready in this turn of the loop comes along
+                count = min(len(self._waiting), _LARGEST_BATCH)
+                await self._commit([self._waiting.popleft() for _ in range(count)])
+        finally:
+            self._fail_waiting(StoreUnavailable(f"{self._database.name} is being closed"))
 
     async def _commit(self, batch: Sequence[tuple[_C, asyncio.Future[_R]]]) -> None:
-        commands = [command for command, _ in batch]
-        results: Sequence[_R | Exception]
+        closing = StoreUnavailable(f"{self._database.name} is being closed: nobody knows whether this was stored")
+        results: Sequence[_R | Exception] = [closing] * len(batch)
         try:
-            results = await self._database.write(lambda connection: self._carry_out(connection, commands))
+            results = await self._results([command for command, _ in batch])
+        finally:
+            for (_, result), answer in zip(batch, results, strict=True):
+                _answer(result, answer)
+        if isinstance(results[-1], StoreUnavailable):
+            self._fail_waiting(results[-1])
+
+    async def _results(self, commands: Sequence[_C]) -> Sequence[_R | Exception]:
+        try:
+            return await self._transaction(lambda connection: self._carry_out(connection, commands))
         except StoreUnavailable as error:
-            results = [error] * len(batch)
+            return [error] * len(commands)
         except Exception:
-            results = [await self._alone(command) for command in commands]
-        except BaseException as error:
-            for _, result in batch:
-                if not result.done():
-                    result.set_exception(error if isinstance(error, Exception) else RuntimeError("shut down"))
-            raise
-        for (_, result), answer in zip(batch, results, strict=True):
-            if result.done():
-                continue
-            if isinstance(answer, Exception):
-                result.set_exception(answer)
-            else:
-                result.set_result(answer)
+            return await self._one_by_one(commands)
+
+    async def _one_by_one(self, commands: Sequence[_C]) -> Sequence[_R | Exception]:
+        """Each command in a transaction of its own, as long as the database answers."""
+        results: list[_R | Exception] = []
+        for command in commands:
+            results.append(await self._alone(command))
+            if isinstance(results[-1], StoreUnavailable):
+                break
+        return results + [results[-1]] * (len(commands) - len(results))
 
     async def _alone(self, command: _C) -> _R | Exception:
-        """The command in a transaction of its own; after a lost race for a key once more, to see who won."""
+        """The command's result; after a lost race for a key it is tried once more, to see who won."""
         for _ in range(2):
             try:
-                return (await self._database.write(lambda connection: self._carry_out(connection, [command])))[0]
+                return (await self._transaction(lambda connection: self._carry_out(connection, [command])))[0]
             except IntegrityError as error:
                 failed: Exception = error
             except Exception as error:
                 return error
         return failed
+
+    def _fail_waiting(self, error: StoreUnavailable) -> None:
+        """Answers those who wait: they have waited for a database that is away, and must not do so in turn."""
+        while self._waiting:
+            _answer(self._waiting.popleft()[1], error)
+
+
+def _answer(result: asyncio.Future[_R], answer: _R | Exception) -> None:
+    if result.done():
+        return
+    if isinstance(answer, StoreUnavailable):  # many get it, and each adds to its traceback
+        own = StoreUnavailable(answer.detail)
+        own.__cause__ = answer
+        answer = own
+    if isinstance(answer, Exception):
+        result.set_exception(answer)
+    else:
+        result.set_result(answer)

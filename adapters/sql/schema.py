@@ -1,14 +1,17 @@
-"""Bringing a database's schema up to date with the migrations of its kind."""
+"""Bringing a database's schema up to date with the migrations of its kind.
+
+An empty database is filled by itself, and a SQLite file is migrated by itself; a server's older database is left to
+`memorygrid db upgrade`. Several processes may start at once: one migrates, and the others wait for it.
+"""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 import msgspec
-from sqlalchemy import Connection, MetaData, inspect, text
-from sqlalchemy.ext.asyncio import AsyncEngine
+from sqlalchemy import Column, Connection, MetaData, String, Table, inspect, text
 
-from adapters.sql.dialects import WRITES, lock_for_migration, unlock_after_migration
+from adapters.sql.dialects import OPTIONS, lock_for_migration, unlock_after_migration
 from adapters.sql.tables import FEEDBACK, LESSONS
 from domain.errors import InvalidConfiguration
 
@@ -16,69 +19,107 @@ _MIGRATIONS = Path(__file__).parent / "migrations"
 
 
 class Schema(msgspec.Struct, frozen=True, kw_only=True):
-    """One kind of database: its name, what people call it, its tables and the newest revision of its migrations."""
+    """One kind of database: its name, what people call it, its tables, and its revisions, oldest first."""
 
     name: str
     title: str
     metadata: MetaData
-    head: str
+    revisions: tuple[str, ...]
+
+    @property
+    def head(self) -> str:
+        return self.revisions[-1]
 
     @property
     def version_table(self) -> str:
         return f"alembic_version_{self.name}"
 
 
-OBJECT_STORE = Schema(name="lessons", title="the object store", metadata=LESSONS, head="lessons_0001")
-FEEDBACK_DATABASE = Schema(name="feedback", title="the feedback database", metadata=FEEDBACK, head="feedback_0001")
+class SchemaState(msgspec.Struct, frozen=True, kw_only=True):
+    """At which revision a database is (None: it has none of our tables), and which one this program needs."""
+
+    title: str
+    current: str | None
+    needed: str
+
+    @property
+    def is_up_to_date(self) -> bool:
+        return self.current == self.needed
 
 
-async def bring_up_to_date(engine: AsyncEngine, schema: Schema) -> None:
-    """Creates what is missing. A server's database of an older version is left to `memorygrid db upgrade`.
-
-    Several processes may do this at once. Raises `InvalidConfiguration` for a database that is older, or newer than
-    this program.
-    """
-    async with engine.connect() as connection:
-        current = await connection.run_sync(lambda conn: current_revision(conn, schema))
-    if current == schema.head:
-        return
-    if current is not None and engine.dialect.name != "sqlite":
-        raise InvalidConfiguration(
-            f"{schema.title} is at schema revision {current}, this program needs {schema.head}: "
-            "run `memorygrid db upgrade` (or update the program, where the database is the newer one)"
-        )
-    await upgrade(engine, schema)
-
-
-async def upgrade(engine: AsyncEngine, schema: Schema) -> None:
-    """Runs the migrations that are missing, one process at a time."""
-    async with engine.connect() as connection:
-        await connection.execution_options(**WRITES)
-        async with connection.begin():
-            await connection.run_sync(lambda conn: _migrate(conn, schema))
+OBJECT_STORE = Schema(name="lessons", title="the object store", metadata=LESSONS, revisions=("lessons_0001",))
+FEEDBACK_DATABASE = Schema(
+    name="feedback", title="the feedback database", metadata=FEEDBACK, revisions=("feedback_0001",)
+)
 
 
 def current_revision(connection: Connection, schema: Schema) -> str | None:
     """The schema revision that the database is at; None where it has none of our tables."""
     if not inspect(connection).has_table(schema.version_table):
         return None
-    return connection.execute(text(f"SELECT version_num FROM {schema.version_table}")).scalar()  # noqa: S608
+    revision: str | None = connection.execute(text(f"SELECT version_num FROM {schema.version_table}")).scalar()  # noqa: S608
+    return revision
 
 
-def _migrate(connection: Connection, schema: Schema) -> None:
+def check(connection: Connection, schema: Schema) -> SchemaState:
+    """At which revision the database is, and which one is needed."""
+    return SchemaState(title=schema.title, current=current_revision(connection, schema), needed=schema.head)
+
+
+def bring_up_to_date(connection: Connection, schema: Schema) -> None:
+    """Creates what is missing in a new database, or in a SQLite file of an older version, in the caller's transaction.
+
+    Raises `InvalidConfiguration` for a server's database that is older, and for one that is newer than this program.
+    """
+    lock_for_migration(connection, schema.name)
+    try:
+        current = current_revision(connection, schema)
+        if current is not None and current != schema.head and connection.dialect.name != "sqlite":
+            _check_known(current, schema)
+            raise InvalidConfiguration(
+                f"{schema.title} is at schema revision {current}, and this program needs {schema.head}: "
+                "run `memorygrid db upgrade`"
+            )
+        _migrate(connection, schema, current)
+    finally:
+        unlock_after_migration(connection, schema.name)
+
+
+def upgrade(connection: Connection, schema: Schema) -> SchemaState:
+    """Runs the migrations that are missing, one process at a time, in the caller's transaction.
+
+    Raises `InvalidConfiguration` for a database that is newer than this program.
+    """
+    lock_for_migration(connection, schema.name)
+    try:
+        _migrate(connection, schema, current_revision(connection, schema))
+        return check(connection, schema)
+    finally:
+        unlock_after_migration(connection, schema.name)
+
+
+def _check_known(current: str, schema: Schema) -> None:
+    if current not in schema.revisions:
+        raise InvalidConfiguration(
+            f"{schema.title} is at schema revision {current}, which this program does not know (it knows up to "
+            f"{schema.head}): update the program"
+        )
+
+
+def _migrate(connection: Connection, schema: Schema, current: str | None) -> None:
+    if current == schema.head:
+        return
+    if current is not None:
+        _check_known(current, schema)
+    version = Column("version_num", String(32), primary_key=True)
+    Table(schema.version_table, MetaData(), version, **OPTIONS).create(connection, checkfirst=True)
     from alembic import command  # noqa: PLC0415 - 200 ms that a start on an existing database does not need
     from alembic.config import Config  # noqa: PLC0415
 
-    lock_for_migration(connection, schema.name)
-    try:
-        if current_revision(connection, schema) == schema.head:
-            return
-        config = Config()
-        config.set_main_option("script_location", str(_MIGRATIONS))
-        config.set_main_option("version_locations", str(_MIGRATIONS / schema.name))
-        config.set_main_option("path_separator", "os")
-        config.attributes["connection"] = connection
-        config.attributes["schema"] = schema
-        command.upgrade(config, "head")
-    finally:
-        unlock_after_migration(connection, schema.name)
+    config = Config()
+    config.set_main_option("script_location", str(_MIGRATIONS))
+    config.set_main_option("version_locations", str(_MIGRATIONS / schema.name))
+    config.set_main_option("path_separator", "os")
+    config.attributes["connection"] = connection
+    config.attributes["schema"] = schema
+    command.upgrade(config, "head")

@@ -142,9 +142,8 @@ feedback_entries = Table(
     Index("ux_feedback_entries_outcome", "transaction_log_ref", unique=True),
     Index("ix_feedback_entries_step", "session_id", "problem_solving_step_ref", "seq"),
     Index("ix_feedback_entries_session", "session_id", "seq"),
-    Index("ix_feedback_entries_lesson", "lesson_skill_id", "seq"),
+    Index("ix_feedback_entries_lesson", "lesson_skill_id", "result_flag", "seq"),
     Index("ix_feedback_entries_flag", "result_flag", "seq"),
-    sqlite_autoincrement=True,
 )
 
 lesson_counters = Table(
@@ -157,6 +156,7 @@ lesson_counters = Table(
     Column("failure", BigInteger, nullable=False),
     Column("pending", BigInteger, nullable=False),
     Column("lesson_failures", BigInteger, nullable=False),
+    sqlite_with_rowid=False,
 )
 
 escalations = Table(
@@ -180,7 +180,8 @@ escalations = Table(
     Column("lease_owner", ExactText(100)),
     Column("lease_until", Utc),
     UniqueConstraint("entry_id", "report_number", "path", name="ux_escalations_report"),
-    Index("ix_escalations_due", "state", "path", "next_attempt_at"),
+    Index("ix_escalations_due", "state", "path", "next_attempt_at", "id"),
+    Index("ix_escalations_state", "state", "id"),
     Index("ix_escalations_lesson", "lesson_skill_id", "id"),
 )
 

@@ -1,13 +1,24 @@
-"""Column types that mean the same on every engine."""
+"""Column types that mean the same on every engine.
+
+They give their conversions as plain functions, one call a value and none where nothing is to be done, since every
+selection and every report goes through them.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import datetime, timezone
+from typing import Any
 
 import msgspec
 from sqlalchemy import BigInteger, DateTime, Dialect, Integer, LargeBinary, String, Text
 from sqlalchemy.dialects import mysql
 from sqlalchemy.types import TypeDecorator, TypeEngine
+
+Conversion = Callable[[Any], Any] | None
+
+_encode = msgspec.json.Encoder().encode
+_decode = msgspec.json.Decoder().decode
 
 
 class ExactText(TypeDecorator[str]):
@@ -28,33 +39,73 @@ class ExactText(TypeDecorator[str]):
             return dialect.type_descriptor(mysql.VARBINARY(4 * self.length))
         return dialect.type_descriptor(String(self.length))
 
-    def process_bind_param(self, value: str | None, dialect: Dialect) -> str | bytes | None:
-        return value.encode() if value is not None and dialect.name == "mysql" else value
+    def bind_processor(self, dialect: Dialect) -> Conversion:
+        return _to_bytes if dialect.name == "mysql" else None
 
-    def process_result_value(self, value: str | bytes | None, dialect: Dialect) -> str | None:
-        return value.decode() if isinstance(value, bytes) else value
+    def result_processor(self, dialect: Dialect, coltype: object) -> Conversion:
+        return _to_text if dialect.name == "mysql" else None
+
+
+def _to_bytes(value: str | None) -> bytes | None:
+    return None if value is None else value.encode()
+
+
+def _to_text(value: bytes | None) -> str | None:
+    return None if value is None else value.decode()
 
 
 class Utc(TypeDecorator[datetime]):
-    """An aware moment in UTC with microseconds."""
+    """An aware moment in UTC with microseconds; on SQLite a text that is ordered as the moments are."""
 
     impl = DateTime
     cache_ok = True
 
-    def load_dialect_impl(self, dialect: Dialect) -> TypeEngine[datetime]:
-        if dialect.name == "mysql":
-            return dialect.type_descriptor(mysql.DATETIME(fsp=6))
-        return dialect.type_descriptor(DateTime(timezone=dialect.name == "postgresql"))
+    def load_dialect_impl(self, dialect: Dialect) -> TypeEngine[Any]:
+        match dialect.name:
+            case "mysql":
+                return dialect.type_descriptor(mysql.DATETIME(fsp=6))
+            case "sqlite":
+                return dialect.type_descriptor(String(26))
+            case _:
+                return dialect.type_descriptor(DateTime(timezone=True))
 
-    def process_bind_param(self, value: datetime | None, dialect: Dialect) -> datetime | None:
-        if value is None or dialect.name == "postgresql":
-            return value
-        return value.astimezone(timezone.utc).replace(tzinfo=None)
+    def bind_processor(self, dialect: Dialect) -> Conversion:
+        match dialect.name:
+            case "mysql":
+                return _to_naive
+            case "sqlite":
+                return _to_iso
+            case _:
+                return None
 
-    def process_result_value(self, value: datetime | None, dialect: Dialect) -> datetime | None:
-        if value is None:
-            return None
-        return value.astimezone(timezone.utc) if value.tzinfo else value.replace(tzinfo=timezone.utc)
+    def result_processor(self, dialect: Dialect, coltype: object) -> Conversion:
+        match dialect.name:
+            case "mysql":
+                return _of_naive
+            case "sqlite":
+                return _of_iso
+            case _:
+                return _to_utc
+
+
+def _to_utc(value: datetime | None) -> datetime | None:
+    return None if value is None else value.astimezone(timezone.utc)
+
+
+def _to_naive(value: datetime | None) -> datetime | None:
+    return None if value is None else value.astimezone(timezone.utc).replace(tzinfo=None)
+
+
+def _of_naive(value: datetime | None) -> datetime | None:
+    return None if value is None else value.replace(tzinfo=timezone.utc)
+
+
+def _to_iso(value: datetime | None) -> str | None:
+    return None if value is None else value.astimezone(timezone.utc).isoformat(" ", "microseconds")[:26]
+
+
+def _of_iso(value: str | None) -> datetime | None:
+    return None if value is None else datetime.fromisoformat(value).replace(tzinfo=timezone.utc)
 
 
 class Json(TypeDecorator[object]):
@@ -66,11 +117,19 @@ class Json(TypeDecorator[object]):
     def load_dialect_impl(self, dialect: Dialect) -> TypeEngine[str]:
         return dialect.type_descriptor(_long_text(dialect))
 
-    def process_bind_param(self, value: object, dialect: Dialect) -> str | None:
-        return None if value is None else msgspec.json.encode(value).decode()
+    def bind_processor(self, dialect: Dialect) -> Conversion:
+        return _to_json
 
-    def process_result_value(self, value: str | None, dialect: Dialect) -> object:
-        return None if value is None else msgspec.json.decode(value)
+    def result_processor(self, dialect: Dialect, coltype: object) -> Conversion:
+        return _of_json
+
+
+def _to_json(value: object) -> str | None:
+    return None if value is None else _encode(value).decode()
+
+
+def _of_json(value: str | None) -> object:
+    return None if value is None else _decode(value)
 
 
 class LongText(TypeDecorator[str]):

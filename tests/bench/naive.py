@@ -15,12 +15,11 @@ from typing import Any
 import uuid_utils
 from litestar import Litestar, get, post
 from litestar.exceptions import NotFoundException
-from sqlalchemy import or_, select
-from sqlalchemy.ext.asyncio import async_sessionmaker
+from sqlalchemy import event, or_, select
+from sqlalchemy.ext.asyncio import AsyncSession, async_sessionmaker, create_async_engine
 from sqlalchemy.orm import registry
 
 from adapters.lessons.rows import copy_of
-from adapters.sql.dialects import WRITES, create_engine, parse_dsn
 from adapters.sql.tables import feedback_entries, lesson_counters, promoted_lessons
 from domain.feedback.entry import FeedbackEntry, OutcomeReport, ResultFlag
 from domain.incorporator.match import MatcherName, matched
@@ -46,10 +45,25 @@ _mapped.map_imperatively(Entry, feedback_entries)
 _mapped.map_imperatively(Count, lesson_counters)
 
 _RULES = parse_rules(Path(os.environ["BENCH_RULES"]).read_bytes(), "rules")
-_lessons = async_sessionmaker(create_engine(parse_dsn(dsn(Path(os.environ["BENCH_LESSONS"])))))
-_feedback = async_sessionmaker(
-    create_engine(parse_dsn(dsn(Path(os.environ["BENCH_FEEDBACK"])))).execution_options(**WRITES)
-)
+
+
+def _sessions(file: Path, begin: str) -> async_sessionmaker[AsyncSession]:
+    """Sessions with the pragmas of the service."""
+    engine = create_async_engine(dsn(file), connect_args={"isolation_level": None, "timeout": 5.0})
+    event.listen(engine.sync_engine, "connect", _set_up)
+    event.listen(engine.sync_engine, "begin", lambda connection: connection.exec_driver_sql(begin))
+    return async_sessionmaker(engine)
+
+
+def _set_up(connection: Any, _record: object) -> None:
+    cursor = connection.cursor()
+    cursor.execute("PRAGMA journal_mode=WAL")
+    cursor.execute("PRAGMA synchronous=FULL")
+    cursor.close()
+
+
+_lessons = _sessions(Path(os.environ["BENCH_LESSONS"]), "BEGIN")
+_feedback = _sessions(Path(os.environ["BENCH_FEEDBACK"]), "BEGIN IMMEDIATE")
 _one_writer = asyncio.Lock()
 
 

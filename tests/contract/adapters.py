@@ -6,7 +6,6 @@ test it shows the same data, as two processes would see them. What not every ada
 
 from __future__ import annotations
 
-import hashlib
 import random
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
@@ -14,13 +13,15 @@ from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
 
 import pytest
+from sqlalchemy import Connection, delete, update
 
 from adapters.feedback.sql_feedback_store import SqlFeedbackStore
 from adapters.feedback.sql_miss_store import SqlMissStore
 from adapters.feedback.sql_outbox import SqlOutbox
 from adapters.lessons.sql_lesson_store import SqlLessonStore
 from adapters.sql.database import Database
-from adapters.sql.schema import FEEDBACK_DATABASE, OBJECT_STORE
+from adapters.sql.schema import FEEDBACK_DATABASE, OBJECT_STORE, Schema
+from adapters.sql.tables import catalog_state
 from application.feedback.ports import FeedbackStore, MissStore, Outbox
 from application.learner.ports import LessonStore
 from tests.fakes.clock import CountingIds
@@ -41,6 +42,8 @@ class Server(Protocol):
 
 #: Addresses of the databases that were created, by the server's fixture and their name.
 _CREATED: dict[tuple[str, str], str] = {}
+#: The test that each kind of database was emptied for last.
+_LAST_TEST: dict[str, str] = {}
 
 
 @dataclass(frozen=True)
@@ -89,23 +92,37 @@ def _sqlite(request: pytest.FixtureRequest, name: str) -> str:
 
 
 def _on_server(fixture: str) -> Address:
-    """A fresh database for each test on the server that the fixture starts."""
+    """One database for all tests on the server that the fixture starts; `_emptied` makes it new for each."""
 
     def address(request: pytest.FixtureRequest, name: str) -> str:
         server: Server = request.getfixturevalue(fixture)
-        database = f"{name}_{hashlib.sha256(request.node.nodeid.encode()).hexdigest()[:16]}"
-        dsn = _CREATED.get((fixture, database))
-        if dsn is None:
-            dsn = _CREATED[fixture, database] = server.create_database(database)
-        return dsn
+        database = f"contract_{name}"
+        if (fixture, database) not in _CREATED:
+            _CREATED[fixture, database] = server.create_database(database)
+        return _CREATED[fixture, database]
 
     return address
+
+
+async def _emptied(database: Database, schema: Schema, request: pytest.FixtureRequest) -> None:
+    """Empties the database when the first of a test's adapters opens it."""
+    test = request.node.nodeid
+    if _LAST_TEST.get(schema.name) == test:
+        return
+    _LAST_TEST[schema.name] = test
+
+    def work(connection: Connection) -> None:
+        for table in schema.metadata.tables.values():
+            connection.execute(update(table).values(revision=0) if table is catalog_state else delete(table))
+
+    await database.write(work)
 
 
 def _sql_lessons(address: Address) -> Opening[LessonStore]:
     @asynccontextmanager
     async def opened(request: pytest.FixtureRequest) -> AsyncIterator[LessonStore]:
         database = Database(address(request, "lessons"), OBJECT_STORE)
+        await _emptied(database, OBJECT_STORE, request)
         yield SqlLessonStore(database=database)
         await database.aclose()
 
@@ -116,6 +133,7 @@ def _sql_feedback(address: Address) -> Opening[Feedback]:
     @asynccontextmanager
     async def opened(request: pytest.FixtureRequest) -> AsyncIterator[Feedback]:
         database = Database(address(request, "feedback"), FEEDBACK_DATABASE)
+        await _emptied(database, FEEDBACK_DATABASE, request)
         yield Feedback(
             store=SqlFeedbackStore(database=database, new_id=_series_of_ids()),
             outbox=SqlOutbox(database=database),

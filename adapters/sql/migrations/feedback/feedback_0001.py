@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import sqlalchemy as sa
-from alembic import op
 
+from adapters.sql.migrations.steps import create_index, create_table
 from adapters.sql.types import ExactText, Json, LongText, Utc
 
 revision = "feedback_0001"
@@ -12,7 +12,7 @@ down_revision = None
 
 
 def upgrade() -> None:
-    op.create_table(
+    create_table(
         "escalations",
         sa.Column("id", ExactText(length=36), nullable=False),
         sa.Column("entry_id", ExactText(length=36), nullable=False),
@@ -34,9 +34,10 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("id"),
         sa.UniqueConstraint("entry_id", "report_number", "path", name="ux_escalations_report"),
     )
-    op.create_index("ix_escalations_due", "escalations", ["state", "path", "next_attempt_at"], unique=False)
-    op.create_index("ix_escalations_lesson", "escalations", ["lesson_skill_id", "id"], unique=False)
-    op.create_table(
+    create_index("ix_escalations_due", "escalations", ["state", "path", "next_attempt_at", "id"])
+    create_index("ix_escalations_state", "escalations", ["state", "id"])
+    create_index("ix_escalations_lesson", "escalations", ["lesson_skill_id", "id"])
+    create_table(
         "feedback_entries",
         sa.Column("seq", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), autoincrement=True, nullable=False),
         sa.Column("id", ExactText(length=36), nullable=False),
@@ -58,17 +59,17 @@ def upgrade() -> None:
         sa.Column("detail", Json(), nullable=True),
         sa.Column("failures_seen", sa.Integer(), nullable=True),
         sa.PrimaryKeyConstraint("seq"),
-        sqlite_autoincrement=True,
+        numbered=True,
     )
-    op.create_index("ix_feedback_entries_flag", "feedback_entries", ["result_flag", "seq"], unique=False)
-    op.create_index("ix_feedback_entries_lesson", "feedback_entries", ["lesson_skill_id", "seq"], unique=False)
-    op.create_index("ix_feedback_entries_session", "feedback_entries", ["session_id", "seq"], unique=False)
-    op.create_index(
+    create_index("ix_feedback_entries_flag", "feedback_entries", ["result_flag", "seq"])
+    create_index("ix_feedback_entries_lesson", "feedback_entries", ["lesson_skill_id", "result_flag", "seq"])
+    create_index("ix_feedback_entries_session", "feedback_entries", ["session_id", "seq"])
+    create_index(
         "ix_feedback_entries_step", "feedback_entries", ["session_id", "problem_solving_step_ref", "seq"], unique=False
     )
-    op.create_index("ux_feedback_entries_id", "feedback_entries", ["id"], unique=True)
-    op.create_index("ux_feedback_entries_outcome", "feedback_entries", ["transaction_log_ref"], unique=True)
-    op.create_table(
+    create_index("ux_feedback_entries_id", "feedback_entries", ["id"], unique=True)
+    create_index("ux_feedback_entries_outcome", "feedback_entries", ["transaction_log_ref"], unique=True)
+    create_table(
         "feedback_requests",
         sa.Column("digest", ExactText(length=64), nullable=False),
         sa.Column("fingerprint", ExactText(length=64), nullable=False),
@@ -76,8 +77,8 @@ def upgrade() -> None:
         sa.Column("answer", LongText(), nullable=False),
         sa.PrimaryKeyConstraint("digest"),
     )
-    op.create_index("ix_feedback_requests_at", "feedback_requests", ["at"], unique=False)
-    op.create_table(
+    create_index("ix_feedback_requests_at", "feedback_requests", ["at"])
+    create_table(
         "lesson_counters",
         sa.Column("lesson_id", ExactText(length=36), nullable=False),
         sa.Column("review_round", sa.Integer(), autoincrement=False, nullable=False),
@@ -87,8 +88,9 @@ def upgrade() -> None:
         sa.Column("pending", sa.BigInteger(), nullable=False),
         sa.Column("lesson_failures", sa.BigInteger(), nullable=False),
         sa.PrimaryKeyConstraint("lesson_id", "review_round"),
+        sqlite_with_rowid=False,
     )
-    op.create_table(
+    create_table(
         "misses",
         sa.Column("problem_type", ExactText(length=255), nullable=False),
         sa.Column("count", sa.BigInteger(), nullable=False),

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import sqlalchemy as sa
-from alembic import op
 
+from adapters.sql.migrations.steps import create_index, create_table, insert_first_row
 from adapters.sql.types import Blob, ExactText, Json, LongText, Utc
 
 revision = "lessons_0001"
@@ -12,27 +12,27 @@ down_revision = None
 
 
 def upgrade() -> None:
-    op.create_table(
+    create_table(
         "applied_escalations",
         sa.Column("escalation_id", ExactText(length=36), nullable=False),
         sa.Column("lesson_id", ExactText(length=36), nullable=False),
         sa.Column("at", Utc(), nullable=False),
         sa.PrimaryKeyConstraint("escalation_id"),
     )
-    op.create_table(
+    create_table(
         "catalog_removals",
         sa.Column("lesson_id", ExactText(length=36), nullable=False),
         sa.Column("revision", sa.BigInteger(), nullable=False),
         sa.PrimaryKeyConstraint("lesson_id"),
     )
-    op.create_index("ix_catalog_removals_revision", "catalog_removals", ["revision"], unique=False)
-    op.create_table(
+    create_index("ix_catalog_removals_revision", "catalog_removals", ["revision"])
+    create_table(
         "catalog_state",
         sa.Column("id", sa.Integer(), autoincrement=False, nullable=False),
         sa.Column("revision", sa.BigInteger(), nullable=False),
         sa.PrimaryKeyConstraint("id"),
     )
-    op.create_table(
+    create_table(
         "lesson_log",
         sa.Column("seq", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), autoincrement=True, nullable=False),
         sa.Column("lesson_id", ExactText(length=36), nullable=False),
@@ -41,9 +41,10 @@ def upgrade() -> None:
         sa.Column("actor", LongText(), nullable=False),
         sa.Column("detail", Json(), nullable=False),
         sa.PrimaryKeyConstraint("seq"),
+        numbered=True,
     )
-    op.create_index("ix_lesson_log_lesson", "lesson_log", ["lesson_id", "seq"], unique=False)
-    op.create_table(
+    create_index("ix_lesson_log_lesson", "lesson_log", ["lesson_id", "seq"])
+    create_table(
         "lesson_requests",
         sa.Column("digest", ExactText(length=64), nullable=False),
         sa.Column("fingerprint", ExactText(length=64), nullable=False),
@@ -51,8 +52,8 @@ def upgrade() -> None:
         sa.Column("answer", LongText(), nullable=False),
         sa.PrimaryKeyConstraint("digest"),
     )
-    op.create_index("ix_lesson_requests_at", "lesson_requests", ["at"], unique=False)
-    op.create_table(
+    create_index("ix_lesson_requests_at", "lesson_requests", ["at"])
+    create_table(
         "lesson_vectors",
         sa.Column("lesson_id", ExactText(length=36), nullable=False),
         sa.Column("embedder", ExactText(length=200), nullable=False),
@@ -62,7 +63,7 @@ def upgrade() -> None:
         sa.Column("data", Blob(), nullable=False),
         sa.PrimaryKeyConstraint("lesson_id", "embedder"),
     )
-    op.create_table(
+    create_table(
         "lessons",
         sa.Column("id", ExactText(length=36), nullable=False),
         sa.Column("bin", sa.String(length=20), nullable=False),
@@ -80,8 +81,8 @@ def upgrade() -> None:
         sa.Column("disabled_by_escalation", sa.Boolean(), nullable=False),
         sa.PrimaryKeyConstraint("id"),
     )
-    op.create_index("ix_lessons_status", "lessons", ["status", "updated_at", "id"], unique=False)
-    op.create_table(
+    create_index("ix_lessons_status", "lessons", ["status", "updated_at", "id"])
+    create_table(
         "promoted_lessons",
         sa.Column("lesson_id", ExactText(length=36), nullable=False),
         sa.Column("bin", sa.String(length=20), nullable=False),
@@ -95,5 +96,6 @@ def upgrade() -> None:
         sa.Column("revision", sa.BigInteger(), nullable=False),
         sa.PrimaryKeyConstraint("lesson_id"),
     )
-    op.create_index("ix_promoted_lessons_revision", "promoted_lessons", ["revision"], unique=False)
-    op.execute("INSERT INTO catalog_state (id, revision) VALUES (1, 0)")
+    create_index("ix_promoted_lessons_revision", "promoted_lessons", ["revision"])
+    catalog_state = sa.table("catalog_state", sa.column("id", sa.Integer), sa.column("revision", sa.BigInteger))
+    insert_first_row(catalog_state, {"id": 1, "revision": 0})

@@ -1,0 +1,14 @@
+"""Which engine serves an address."""
+
+from __future__ import annotations
+
+from sqlalchemy.engine import URL
+
+from adapters.sql.engine import Engine
+from adapters.sql.server_engine import ServerEngine
+from adapters.sql.sqlite_engine import SqliteEngine
+
+
+def open_engine(url: URL) -> Engine:
+    """The engine for an address that `parse_dsn` has given; it connects with the first transaction."""
+    return SqliteEngine(url) if url.get_backend_name() == "sqlite" else ServerEngine(url)

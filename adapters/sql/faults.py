@@ -1,0 +1,133 @@
+"""What the engines' errors mean: try the transaction again, the database is away, or the statement is bad.
+
+PostgreSQL tells by SQLSTATE, MySQL, MariaDB and TiDB by a number, SQLite (before Python 3.11) by its text alone.
+"""
+
+from __future__ import annotations
+
+from sqlalchemy.exc import DBAPIError
+from sqlalchemy.exc import TimeoutError as PoolTimeout
+
+#: Two transactions were in each other's way: the whole of this one may be repeated.
+_TRY_AGAIN: dict[str | int, str] = {
+    "40001": "serialisation failure",
+    "40P01": "deadlock",
+    "55P03": "lock timeout",
+    1020: "record has changed since last read",
+    1205: "lock timeout",
+    1213: "deadlock",
+    8002: "TiDB: SELECT FOR UPDATE conflict",
+    8022: "TiDB: commit failed, to be retried",
+    8028: "TiDB: the schema has changed",
+    9007: "TiDB: write conflict",
+}
+
+#: Classes of SQLSTATE with which the database itself is away, full or busy.
+_AWAY_CLASSES: dict[str, str] = {
+    "08": "connection lost",
+    "25006": "it takes no writes",
+    "28": "it refuses the login",
+    "3D": "there is no such database",
+    "42501": "it refuses access",
+    "53100": "its disk is full",
+    "53300": "it has too many connections",
+    "53": "it is short of resources",
+    "57014": "it took too long",
+    "57P03": "it is starting up",
+    "57": "it is shutting down",
+    "58": "its disk fails",
+    "XX": "it is damaged",
+}
+_AWAY_CODES: dict[int, str] = {
+    1021: "its disk is full",
+    1040: "it has too many connections",
+    1041: "it is out of memory",
+    1044: "it refuses access",
+    1045: "it refuses the login",
+    1049: "there is no such database",
+    1053: "it is shutting down",
+    1114: "its disk is full",
+    1142: "it refuses access",
+    1203: "it has too many connections",
+    1226: "it has too many connections",
+    1290: "it takes no writes",
+    1317: "the connection was ended",
+    1836: "it takes no writes",
+    1927: "the connection was ended",
+    1969: "it took too long",
+    2002: "it cannot be reached",
+    2003: "it cannot be reached",
+    2006: "connection lost",
+    2013: "connection lost",
+    3024: "it took too long",
+    8027: "TiDB: the schema is out of date",
+    9001: "TiDB: its placement driver does not answer",
+    9002: "TiDB: its storage does not answer",
+    9003: "TiDB: its storage is busy",
+    9004: "TiDB: too many conflicts",
+    9005: "TiDB: its storage does not answer",
+}
+_AWAY_TEXTS: dict[str, str] = {
+    "database is locked": "another process has it locked",
+    "database table is locked": "another process has it locked",
+    "locking protocol": "another process has it locked",
+    "database or disk is full": "the disk is full",
+    "disk I/O error": "the disk fails",
+    "unable to open database file": "its file cannot be opened",
+    "attempt to write a readonly database": "its file cannot be written",
+    "file is not a database": "its file is not a database",
+    "database disk image is malformed": "its file is damaged",
+    "interrupted": "it took too long",
+}
+_LOCKED = "database is locked"
+
+
+def should_try_again(error: Exception) -> bool:
+    """Whether the database gave the transaction up for another one's sake, so that the whole of it may be repeated."""
+    return isinstance(error, DBAPIError) and (_code(error) in _TRY_AGAIN or _LOCKED in str(error.orig))
+
+
+def is_lost(error: Exception) -> bool:
+    """Whether the connection broke, so that its transaction is gone; another connection may be sound."""
+    return isinstance(error, DBAPIError) and error.connection_invalidated
+
+
+def reason(error: Exception) -> str | None:
+    """Why the database cannot be used just now; None where it can and the statement or its data are bad.
+
+    It is a text of ours, since the drivers' own may show more than an answer or a log line should.
+    """
+    if isinstance(error, PoolTimeout):
+        return "all connections are in use"
+    if isinstance(error, TimeoutError):
+        return "no answer in time"
+    if isinstance(error, OSError):
+        return f"it cannot be reached: {type(error).__name__}"
+    if not isinstance(error, DBAPIError):
+        return None
+    code = _code(error)
+    known = _TRY_AGAIN.get(code) or (_by_number(code) if isinstance(code, int) else _by_state(code)) or _by_text(error)
+    return known or ("connection lost" if error.connection_invalidated else None)
+
+
+def _code(error: DBAPIError) -> str | int:
+    """The SQLSTATE or the number that the server gave; an empty text where it gave none."""
+    cause = error.orig
+    state = getattr(cause, "sqlstate", None)
+    if isinstance(state, str):
+        return state
+    number = cause.args[0] if cause is not None and cause.args else ""
+    return number if isinstance(number, int) else ""
+
+
+def _by_state(state: str | int) -> str | None:
+    return next((known for begin, known in _AWAY_CLASSES.items() if str(state).startswith(begin)), None)
+
+
+def _by_number(number: int) -> str | None:
+    return _AWAY_CODES.get(number)
+
+
+def _by_text(error: DBAPIError) -> str | None:
+    text = str(error.orig)
+    return next((known for part, known in _AWAY_TEXTS.items() if part in text), None)

@@ -1,0 +1,131 @@
+"""SQLite on threads of its own: a transaction costs one hop to a thread and back, however many statements it has.
+
+One thread writes, since SQLite lets one writer in at a time; a few others read beside it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, Generic
+
+import anyio.to_thread
+from sqlalchemy import Connection, create_engine, event
+from sqlalchemy.engine import URL
+from sqlalchemy.pool import QueuePool, StaticPool
+
+from adapters.sql.engine import Engine, T, Work, carry_out
+
+_READERS = 4
+#: Seconds that SQLite waits for another process's lock before it says that the database is locked.
+_BUSY_S = 5.0
+#: Pages of the write-ahead log after which it is copied into the file: rarely, since that stops the writer.
+_CHECKPOINT_PAGES = 4000
+_LOG_BYTES = 64 * 1024 * 1024
+_CACHE_KB = 65_536
+
+
+class SqliteEngine(Engine):
+    """WAL with `synchronous=FULL`: what is committed survives a power cut, and readers never wait for the writer."""
+
+    def __init__(self, url: URL) -> None:
+        in_memory = url.database in (None, "", ":memory:")
+        self._engine = create_engine(
+            url,
+            isolation_level="AUTOCOMMIT",
+            poolclass=StaticPool if in_memory else QueuePool,
+            connect_args={"timeout": _BUSY_S, "check_same_thread": False},
+            hide_parameters=True,
+            skip_autocommit_rollback=True,
+        )
+        event.listen(self._engine, "connect", _set_up)
+        self._writer = ThreadPoolExecutor(1, "sqlite-writer")
+        self._readers = self._writer if in_memory else ThreadPoolExecutor(_READERS, "sqlite-reader")
+
+    async def transaction(self, work: Work[T], *, writes: bool) -> T:
+        running = _Transaction(work, writes=writes)
+        executor = self._writer if writes else self._readers
+        try:
+            return await asyncio.get_running_loop().run_in_executor(executor, self._run, running)
+        except asyncio.CancelledError:
+            running.give_up()
+            raise
+
+    async def aclose(self) -> None:
+        await anyio.to_thread.run_sync(self._close)
+
+    def abandon(self) -> None:
+        for executor in (self._writer, self._readers):
+            executor.shutdown(wait=False, cancel_futures=True)
+        self._engine.dispose()
+
+    def _close(self) -> None:
+        for executor in (self._writer, self._readers):
+            executor.shutdown(cancel_futures=True)
+        self._engine.dispose()
+
+    def _run(self, running: _Transaction[T]) -> T:
+        with self._engine.connect() as connection:
+            return running.run(connection)
+
+
+class _GivenUp(Exception):
+    """Nobody waits for the transaction any more."""
+
+
+class _Transaction(Generic[T]):
+    """A transaction on its thread, which whoever waits for it may give up."""
+
+    def __init__(self, work: Work[T], *, writes: bool) -> None:
+        self._work = work
+        self._writes = writes
+        self._given_up = False
+        self._driver: Any = None
+        self._guard = threading.Lock()
+
+    def run(self, connection: Connection) -> T:
+        with self._guard:
+            self._driver = connection.connection.dbapi_connection
+        try:
+            return carry_out(connection, self._guarded, writes=self._writes)
+        finally:
+            with self._guard:
+                self._driver = None
+
+    def give_up(self) -> None:
+        """Stops the statement that is running; nothing is committed, unless that is just being done."""
+        self._given_up = True
+        with self._guard:
+            if self._driver is not None:
+                self._driver.interrupt()
+
+    def _guarded(self, connection: Connection) -> T:
+        result = self._work(connection)
+        if self._given_up:
+            raise _GivenUp
+        return result
+
+
+def _set_up(connection: sqlite3.Connection, _record: object) -> None:
+    _switch_to_wal(connection)
+    connection.execute("PRAGMA synchronous = FULL")
+    connection.execute(f"PRAGMA cache_size = -{_CACHE_KB}")
+    connection.execute(f"PRAGMA wal_autocheckpoint = {_CHECKPOINT_PAGES}")
+    connection.execute(f"PRAGMA journal_size_limit = {_LOG_BYTES}")
+
+
+def _switch_to_wal(connection: sqlite3.Connection) -> None:
+    """SQLite does not wait by itself when two processes switch a new file at once."""
+    deadline = time.monotonic() + _BUSY_S
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+        except sqlite3.OperationalError as error:
+            if "locked" not in str(error) or time.monotonic() > deadline:
+                raise
+            time.sleep(0.01)
+        else:
+            return
