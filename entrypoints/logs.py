@@ -30,13 +30,19 @@ class Cleaned(logging.Filter):
             # Its formatter takes the parts one by one.
             record.args = tuple(self._clean(one) if isinstance(one, str) else one for one in record.args)
         else:
-            record.msg, record.args = self._clean(_message(record).rstrip()), None
+            record.msg, record.args = self._event(record), None
             vars(record).pop("color_message", None)
         if record.exc_info and record.exc_info[1] is not None:
             record.exc_text = self._trace("".join(traceback.format_exception(record.exc_info[1])))
         if record.stack_info:
             record.stack_info = self._trace(record.stack_info)
         return True
+
+    def _event(self, record: logging.LogRecord) -> str:
+        """On one line; but what the server has to tell of a failed start is a traceback."""
+        text = _message(record).rstrip()
+        first, *rest = text.split("\n") if record.name in _SERVERS else [text]
+        return "\n".join([self._clean(first), *(self._trace(line) for line in rest)])
 
     def _clean(self, text: str) -> str:
         return visible(self._masks.masked(text))

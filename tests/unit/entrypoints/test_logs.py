@@ -106,6 +106,12 @@ def test_the_servers_access_log_is_cleaned_too(text: str) -> None:
     assert SECRET not in out
 
 
+def test_what_the_server_tells_on_several_lines_stays_readable_and_cannot_look_like_events() -> None:
+    formatter = DefaultFormatter("%(levelprefix)s %(message)s")
+    out = written(formatter, f"Traceback\n  File x\r\nINFO:  forged\x1b[31m {SECRET}\n", name="uvicorn.error")
+    assert out == "ERROR:    Traceback\n  |   File x\n  | INFO:  forged\\x1b[31m [secret]\n"
+
+
 def test_a_message_that_does_not_fit_its_arguments_is_written_all_the_same() -> None:
     assert "%d" in written(ConsoleFormatter(), "%d", "no number")
 
