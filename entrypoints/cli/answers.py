@@ -56,13 +56,11 @@ def refusal(response: httpx.Response) -> Failure:
     code = ExitCode.NO if problem.code in _NO else _CODES.get(response.status_code, ExitCode.USAGE)
     if response.status_code >= httpx.codes.INTERNAL_SERVER_ERROR:
         code = ExitCode.USAGE if problem.code == "embedder-mismatch" else ExitCode.UNREACHABLE
-    return Failure(_words(problem, response), code)
+    return Failure(_words(problem, response), code, answered=True)
 
 
 def unreachable(error: httpx.HTTPError, place: str) -> Failure:
     """The failure where no answer came."""
-    if isinstance(error, httpx.UnsupportedProtocol):
-        return Failure(f"{place} is no address of the form http://host:port", ExitCode.USAGE)
     why = "took too long to answer" if isinstance(error, httpx.TimeoutException) else "does not answer"
     return Failure(
         f"{place} {why} ({str(error) or type(error).__name__}): is the service running?", ExitCode.UNREACHABLE

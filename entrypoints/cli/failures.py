@@ -28,9 +28,10 @@ MEANINGS = {
 
 
 class Failure(Exception):
-    """Ends the command with `message` on standard error."""
+    """Ends the command with `message` on standard error. `answered`: the service itself has said so."""
 
-    def __init__(self, message: str, code: ExitCode) -> None:
+    def __init__(self, message: str, code: ExitCode, *, answered: bool = False) -> None:
         super().__init__(message)
         self.message = message
         self.code = code
+        self.answered = answered

@@ -5,15 +5,57 @@ from __future__ import annotations
 import io
 import sys
 from collections.abc import Sequence
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
-from entrypoints.cli import running
+from domain.errors import MemoryGridError
+from entrypoints.cli import escalations, exchange, feedback, lessons, matching, review, rules, running, upkeep
 from entrypoints.cli.failures import MEANINGS, Failure
-from entrypoints.cli.terminal import complain
+from entrypoints.cli.session import Session, failure_of
+from entrypoints.cli.terminal import complain, say
+
+_ANYWHERE = ("--url", "--api-key")
+
+
+class Root(TyperGroup):
+    """Lets the options of `memorygrid` itself stand anywhere, and ends a failed command with its exit code."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        return super().parse_args(ctx, hoisted(args))
+
+    def invoke(self, ctx: Any) -> Any:
+        try:
+            return super().invoke(ctx)
+        except Failure as error:
+            failure = error
+        except MemoryGridError as error:
+            failure = failure_of(error)
+        complain(failure.message)
+        raise typer.Exit(int(failure.code))
+
+
+def hoisted(arguments: Sequence[str]) -> list[str]:
+    """The arguments with `--url` and `--api-key` in front, wherever they stood before a `--`."""
+    front: list[str] = []
+    rest: list[str] = []
+    left = iter(arguments)
+    for one in left:
+        if one == "--":
+            rest += [one, *left]
+        elif one in _ANYWHERE:
+            front += [one, *([value] if (value := next(left, None)) is not None else [])]
+        elif one.startswith(tuple(f"{name}=" for name in _ANYWHERE)):
+            front.append(one)
+        else:
+            rest.append(one)
+    return front + rest
+
 
 app = typer.Typer(
     name="memorygrid",
+    cls=Root,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode="markdown",
@@ -22,12 +64,49 @@ app = typer.Typer(
 )
 
 
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        from importlib.metadata import PackageNotFoundError, version  # noqa: PLC0415 - slow, and rarely wanted
+
+        try:
+            say(version("memorygrid-incorporator"))
+        except PackageNotFoundError:
+            say("a checkout that is not installed")
+        raise typer.Exit
+
+
 @app.callback()
-def memorygrid() -> None:
-    """How agents use the lessons they have learned: match, apply, record feedback, escalate."""
+def memorygrid(
+    context: typer.Context,
+    url: Annotated[
+        str | None,
+        typer.Option(help="The service's address. Without one, the local stores.", envvar="MG_URL", show_default=False),
+    ] = None,
+    api_key: Annotated[
+        str | None,
+        typer.Option(help="The key for the service at --url.", envvar="MG_API_KEY", show_default=False),
+    ] = None,
+    version: Annotated[
+        bool, typer.Option("--version", help="Print the version.", callback=_show_version, is_eager=True)
+    ] = False,
+) -> None:
+    """How agents use the lessons they have learned: match, apply, record feedback, escalate.
+
+    Commands work on the local stores that the MG_* variables name, or on a service: with --url, which like --api-key
+    may stand anywhere.
+    """
+    context.obj = Session(url=url or None, api_key=api_key or None)
 
 
 running.register(app)
+upkeep.register(app)
+matching.register(app)
+app.add_typer(lessons.app)
+app.add_typer(review.app)
+app.add_typer(feedback.app)
+app.add_typer(rules.app)
+app.add_typer(escalations.app)
+exchange.register(lessons.app)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -35,8 +114,4 @@ def main(arguments: Sequence[str] | None = None) -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
-    try:
-        app(arguments)
-    except Failure as failure:
-        complain(failure.message)
-        raise SystemExit(int(failure.code)) from failure
+    app(arguments)

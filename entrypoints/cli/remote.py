@@ -22,9 +22,17 @@ async def remote_service(url: str, api_key: str | None, *, trust_env: bool = Tru
     if api_key and not (api_key.isascii() and api_key.isprintable() and " " not in api_key):
         raise Failure("the API key holds characters that no key has", ExitCode.USAGE)
     headers = {"Authorization": f"Bearer {api_key}"} if api_key else {}
+    async with httpx.AsyncClient(
+        base_url=_checked(url), headers=headers, timeout=_TIMEOUT, trust_env=trust_env
+    ) as client:
+        yield Service(client, place=url)
+
+
+def _checked(url: str) -> httpx.URL:
     try:
-        client = httpx.AsyncClient(base_url=url, headers=headers, timeout=_TIMEOUT, trust_env=trust_env)
-    except (httpx.InvalidURL, ValueError) as error:
-        raise Failure(f"{url} is no address of the form http://host:port ({error})", ExitCode.USAGE) from error
-    async with client:
-        yield Service(client)
+        address = httpx.URL(url)
+    except httpx.InvalidURL:
+        address = httpx.URL("")
+    if address.scheme not in ("http", "https") or not address.host:
+        raise Failure(f"{url} is no address of the form http://host:port", ExitCode.USAGE)
+    return address

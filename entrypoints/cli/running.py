@@ -2,14 +2,47 @@
 
 from __future__ import annotations
 
+from enum import Enum
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 
+class App(str, Enum):
+    """`incorporator` has the Learner's routes, too, unless MG_LEARNER_API=off."""
+
+    INCORPORATOR = "incorporator"
+    LEARNER = "learner"
+
+
+_APPS = {
+    App.INCORPORATOR: ("memorygrid_incorporator.main:app", 8001),
+    App.LEARNER: ("memorygrid_learner.main:app", 8000),
+}
+
+
 def register(app: typer.Typer) -> None:
+    app.command("serve")(serve)
     app.command("demo")(demo)
+
+
+def serve(
+    which: Annotated[App, typer.Argument(help="Which service.", metavar="[incorporator|learner]")] = App.INCORPORATOR,
+    host: Annotated[str, typer.Option(help="The address to listen at.")] = "127.0.0.1",
+    port: Annotated[
+        int | None, typer.Option(help="The port.", min=0, max=65535, show_default="8001, the Learner 8000")
+    ] = None,
+    access_log: Annotated[bool, typer.Option("--access-log", help="Log every request.")] = False,
+) -> None:
+    """Serve until interrupted, by the MG_* settings: the same as uvicorn with the app's name.
+
+    Without keys (MG_API_KEYS) the service answers clients on its own machine only.
+    """
+    import uvicorn  # noqa: PLC0415 - other commands need none of it
+
+    name, usual = _APPS[which]
+    uvicorn.run(name, host=host, port=usual if port is None else port, access_log=access_log)
 
 
 def demo(
@@ -21,7 +54,7 @@ def demo(
 ) -> None:
     """Tell the whole story in a minute: lessons are imported, reviewed, matched; one fails and is repaired.
 
-    A real service runs for it, with databases of its own. Yours are never touched, and no MG_* variable is read.
+    A real service runs for it, with databases of its own. Yours are never touched, and no MG_* setting is read.
     """
     from entrypoints.demo import run  # noqa: PLC0415 - other commands need none of it
 

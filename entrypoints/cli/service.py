@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import uuid
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
-from urllib.parse import quote
 
 import httpx
 import msgspec
@@ -18,6 +18,8 @@ from domain.feedback.entry import FeedbackEntry
 from domain.incorporator.query import QueryInput
 from domain.learner.lesson import Decision, LessonDraft, LessonEdit
 from entrypoints.cli.answers import read, refusal, unreachable
+from entrypoints.cli.failures import ExitCode, Failure
+from entrypoints.cli.said import Said
 from entrypoints.http.lesson_wire import LessonAnswer, LogAnswer, QueueItem
 
 if TYPE_CHECKING:
@@ -26,26 +28,28 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 _LARGEST_PAGE = 1_000
+_UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 
-class Said(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What a reviewer says with a decision. `version` is the one seen; another one in the store refuses it."""
+class Ready(msgspec.Struct, frozen=True):
+    """`checks` name what is wrong (null: it is well); strangers do not see them."""
 
-    reviewer: str | None = None
-    note: str | None = None
-    version: int | None = None
+    checks: dict[str, str | None] = {}
 
 
 class Service:
-    """Calls the API through an HTTP client, whose transport decides where it is. Every method raises `Failure`."""
+    """Calls the API through an HTTP client, whose transport decides where it is. Every method raises `Failure`.
 
-    def __init__(self, client: httpx.AsyncClient) -> None:
+    `place` is how people are told where the answers come from.
+    """
+
+    def __init__(self, client: httpx.AsyncClient, *, place: str) -> None:
         self._client = client
+        self.place = place
 
-    @property
-    def place(self) -> str:
-        """As people are told where the answers come from."""
-        return str(self._client.base_url).rstrip("/")
+    async def checks(self) -> dict[str, str | None]:
+        """What the service says of its parts: what is wrong, or None. Empty for a stranger."""
+        return (await self._get("/health/ready", Ready)).checks
 
     async def lessons(self, where: LessonFilter, most: int | None = None) -> list[LessonAnswer]:
         """The newest `most` lessons that fulfil the conditions; all without."""
@@ -147,6 +151,8 @@ class Service:
             raise unreachable(error, self.place) from error
 
 
-def _part(lesson_id: str) -> str:
-    """An id as one part of a path, whatever a user has typed."""
-    return quote(lesson_id, safe="") or "-"
+def _part(given: str) -> str:
+    """An id as one part of a path. Raises `Failure` for what is none, whatever a user has typed."""
+    if not _UUID.fullmatch(given):
+        raise Failure(f"nothing has the id {given!r}: an id is a UUID in lower case", ExitCode.NO)
+    return given

@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
+import os
+import re
 import unicodedata
+from collections.abc import Iterable, Sequence
+from datetime import datetime
 
-from rich.console import Console
+import msgspec
+from rich import box
+from rich.console import Console, RenderableType
+from rich.table import Table
 from rich.text import Text
 
 #: Joiners, which several scripts and emoji need, are the only invisible characters that stay.
 _KEPT = frozenset("\n\t\u200c\u200d")
+_UNPRINTABLE_IN_JSON = re.compile(
+    "[\x7f-\x9f\u00ad\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]"
+)
+_UNBROKEN = 10_000
 
 
 def visible(text: str) -> str:
@@ -29,19 +40,78 @@ def plain(text: str, style: str = "") -> Text:
 
 
 def console(*, stderr: bool = False, widest: int | None = None) -> Console:
-    """A console on which nothing in a printed string is markup. Colour and width are the terminal's (piped: none, 80).
+    """A console on which nothing in a printed string is markup. Colour and width are the terminal's.
 
-    `widest` bounds the width, for prose.
+    `widest` bounds the width, for prose. Without it, what is piped into another program is not wrapped at all.
     """
     made = Console(stderr=stderr, markup=False, highlight=False, emoji=False)
-    if widest is not None and made.width > widest:
-        made.width = widest
+    if widest is not None:
+        made.width = min(made.width, widest)
+    elif not made.is_terminal and "COLUMNS" not in os.environ:
+        made.width = _UNBROKEN
     return made
 
 
+def say(text: str | Text = "", style: str = "") -> None:
+    """A line on standard output."""
+    console().print(text if isinstance(text, Text) else plain(text, style), soft_wrap=True)
+
+
+def remark(text: str, style: str = "") -> None:
+    """A line beside the answer, on standard error."""
+    console(stderr=True).print(plain(text, style), soft_wrap=True)
+
+
 def complain(message: str) -> None:
-    """One sentence on standard error."""
-    console(stderr=True).print(plain(f"memorygrid: {message}"), soft_wrap=True)
+    """Why the command has not succeeded, on standard error."""
+    remark(f"memorygrid: {message}", "bold red")
+
+
+def print_json(value: object) -> None:
+    """`value` as indented JSON, with invisible characters as JSON's own escapes."""
+    text = msgspec.json.format(msgspec.json.encode(value), indent=2).decode()
+    out = console().file
+    out.write(_UNPRINTABLE_IN_JSON.sub(lambda found: f"\\u{ord(found[0]):04x}", text) + "\n")
+    out.flush()
+
+
+def grid(columns: Sequence[str], rows: Iterable[Sequence[str | Text]], *, whole: Sequence[str] = ()) -> Table:
+    """A table that fits its width, whatever is in it. The columns named in `whole` are the last to be broken."""
+    table = Table(box=box.SIMPLE, show_edge=False, pad_edge=False, padding=(0, 0, 0, 1), header_style="bold")
+    for name in columns:
+        table.add_column(name, overflow="fold", no_wrap=name in whole)
+    for row in rows:
+        table.add_row(*(cell if isinstance(cell, Text) else plain(cell) for cell in row))
+    return table
+
+
+def print_table(columns: Sequence[str], rows: Sequence[Sequence[str | Text]], *, whole: Sequence[str] = ()) -> None:
+    """The rows as a table; nothing but a remark where there are none."""
+    if rows:
+        put(console(), grid(columns, rows, whole=whole))
+    else:
+        remark("none")
+
+
+def print_fields(fields: Iterable[tuple[str, str | Text]]) -> None:
+    """Names and values, one pair a line."""
+    table = Table.grid(padding=(0, 2, 0, 0))
+    for name, value in fields:
+        table.add_row(Text(name, "bold"), value if isinstance(value, Text) else plain(value))
+    put(console(), table)
+
+
+def put(on: Console, what: RenderableType) -> None:
+    """Prints it without the spaces to the right that a layout leaves behind."""
+    with on.capture() as captured:
+        on.print(what)
+    on.file.write("\n".join(line.rstrip(" ") for line in captured.get().split("\n")))
+    on.file.flush()
+
+
+def moment(at: datetime) -> str:
+    """To the minute, in UTC."""
+    return at.strftime("%Y-%m-%d %H:%M")
 
 
 class Marks:

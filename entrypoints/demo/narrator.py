@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from rich import box
 from rich.console import Console, RenderableType
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from entrypoints.cli.terminal import Marks, plain
+from entrypoints.cli.terminal import Marks, grid, plain, put
 
 _INDENT = 3
 _ROOMY = 76
@@ -51,11 +50,7 @@ class Narrator:
     def show(self, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
         """A table that fits the width, whatever is in it; the first column is the last one to be broken."""
         roomy = self._console.width >= _ROOMY
-        table = Table(box=box.SIMPLE, show_edge=False, pad_edge=False, padding=(0, 0, 0, 1), header_style="bold")
-        for number, name in enumerate(columns):
-            table.add_column(name, overflow="fold", no_wrap=roomy and number == 0)
-        for row in rows:
-            table.add_row(*map(plain, row))
+        table = grid(columns, rows, whole=columns[:1] if roomy else ())
         self._console.print()
         self._put(table, _INDENT)
         self._console.print()
@@ -73,12 +68,7 @@ class Narrator:
             self._console.print(plain(" " * 2 * _INDENT + line), soft_wrap=True)
 
     def _put(self, what: RenderableType, indent: int) -> None:
-        """Prints it indented, without the spaces to the right that a layout leaves behind."""
-        with self._console.capture() as captured:
-            self._console.print(Padding(what, (0, 0, 0, indent)))
-        lines = [line.rstrip(" ") for line in captured.get().split("\n")]
-        self._console.file.write("\n".join(lines))
-        self._console.file.flush()
+        put(self._console, Padding(what, (0, 0, 0, indent)))
 
 
 def _hung(mark: Text, words: Text) -> RenderableType:

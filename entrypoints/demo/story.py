@@ -7,7 +7,8 @@ import anyio
 from application.learner.ports import LessonFilter
 from domain.feedback.metrics import Usage
 from domain.learner.lesson import Bin, Decision, LessonEdit
-from entrypoints.cli.service import Said, Service
+from entrypoints.cli.said import Said
+from entrypoints.cli.service import Service
 from entrypoints.demo import samples
 from entrypoints.demo.narrator import Narrator
 from entrypoints.demo.samples import Alert

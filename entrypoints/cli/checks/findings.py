@@ -1,0 +1,50 @@
+"""What a check-up finds, and what to do about it."""
+
+from __future__ import annotations
+
+from enum import Enum
+
+import msgspec
+
+
+class Level(str, Enum):
+    """`attention`: the service works, but less well than it could. `bad`: it cannot do its work."""
+
+    OK = "ok"
+    ATTENTION = "attention"
+    BAD = "bad"
+
+
+class Finding(msgspec.Struct, frozen=True, kw_only=True):
+    """`advice` says what to do; None where there is nothing to be done."""
+
+    name: str
+    level: Level
+    found: str
+    advice: str | None = None
+
+
+ADVICE = {
+    "object_store": "Start the database that MG_TIDB_DSN names, or correct the address.",
+    "feedback_database": "Start the database that MG_FEEDBACK_TIDB_DSN names, or correct the address.",
+    "vectors": "Start what MG_VECTOR_DSN names. The index catches up by itself; `memorygrid reindex` rebuilds it.",
+    "lessons_folder": "Make MG_LESSONS_ROOT a folder that the service can write to. It catches up by itself.",
+    "outbox": "See `memorygrid escalations list --state pending`: is the target up, and a service running?",
+    "rules": "See `memorygrid rules check`. Until the file is right, the rules before stay in force.",
+    "llm": "Set ANTHROPIC_API_KEY. Without a model the most similar lesson is taken, if it is similar enough.",
+    "escalations": "See `memorygrid escalations list --state failed`, then `memorygrid escalations retry --failed`.",
+}
+
+
+def of_check(name: str, problem: str | None, *, vital: bool) -> Finding:
+    """A part's own word on how it is."""
+    if problem is None:
+        return Finding(name=name, level=Level.OK, found="in order")
+    level = Level.BAD if vital else Level.ATTENTION
+    return Finding(name=name, level=level, found=problem, advice=ADVICE.get(name))
+
+
+def of_failed(count: int) -> Finding:
+    """How many escalations have failed for good."""
+    problem = f"{count} have failed for good" if count else None
+    return of_check("escalations", problem, vital=False)

@@ -1,0 +1,123 @@
+"""A check-up of the stores and everything else that the settings name, from this process."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+
+from application.feedback.ports import EscalationFilter
+from application.shared.ports import LlmPrompt
+from domain.errors import EmbedderMismatch, InvalidConfiguration, MemoryGridError
+from domain.feedback.escalation import State
+from entrypoints.apps import close_incorporator
+from entrypoints.cli.checks.databases import Databases, DatabaseState, SchemaState
+from entrypoints.cli.checks.findings import ADVICE, Finding, Level, of_check, of_failed
+from entrypoints.cli.local import local_container
+from entrypoints.container import IncorporatorContainer
+from entrypoints.settings import Settings
+
+_ASK_S = 20.0
+_WORDS = {
+    SchemaState.UP_TO_DATE: (Level.OK, "up to date", None),
+    SchemaState.MISSING: (Level.ATTENTION, "not there yet", "Nothing: it is made with the first start."),
+    SchemaState.OTHER_VERSION: (Level.BAD, "of another version", "Run `memorygrid db upgrade`, or update the program."),
+}
+
+
+async def check_up(*, ask_llm: bool) -> AsyncIterator[Finding]:
+    """Finds out one thing after the other. Creates nothing that is not there."""
+    try:
+        container = local_container()
+    except InvalidConfiguration as error:
+        yield Finding(name="settings", level=Level.BAD, found=error.detail, advice="Correct these variables.")
+        return
+    settings: Settings = container.settings()
+    yield of_check("settings", None, vital=True)
+    states = await Databases(settings).look()
+    for state in states:
+        yield _of_database(state)
+    try:
+        yield _rules(container)
+        yield await _embedder(container)
+        if all(state.state is SchemaState.UP_TO_DATE for state in states):
+            async for finding in _derived(container):
+                yield finding
+            yield await _outbox(container)
+            yield await _failed(container)
+        yield await _llm(container, ask=ask_llm)
+    finally:
+        await close_incorporator(container)
+
+
+def _of_database(state: DatabaseState) -> Finding:
+    if state.problem is not None:
+        found = f"{state.address} {state.problem}"
+        return Finding(name=state.name, level=Level.BAD, found=found, advice=ADVICE[state.name])
+    level, words, advice = _WORDS[state.state]
+    return Finding(name=state.name, level=level, found=f"{state.address} is {words}", advice=advice)
+
+
+def _rules(container: IncorporatorContainer) -> Finding:
+    path = container.settings().dsl_match_rules_path
+    try:
+        count = len(container.rules().current().all)
+    except InvalidConfiguration as error:
+        return Finding(name="rules", level=Level.BAD, found=error.detail, advice="Correct the file: no start without.")
+    return Finding(name="rules", level=Level.OK, found=f"{count} rules in {path}")
+
+
+async def _embedder(container: IncorporatorContainer) -> Finding:
+    embedder = container.learner.embedder()
+    try:
+        await embedder.embed(["a text to see whether it works"])
+    except MemoryGridError as error:
+        return Finding(name="embedder", level=Level.BAD, found=error.detail, advice="See the MG_EMBEDDER settings.")
+    return Finding(name="embedder", level=Level.OK, found=f"{embedder.name}, {embedder.dimension} dimensions")
+
+
+async def _derived(container: IncorporatorContainer) -> AsyncIterator[Finding]:
+    """What is derived from the object store, once it has caught up."""
+    catalog = container.learner.catalog()
+    try:
+        await catalog.reconcile()
+    except EmbedderMismatch as error:
+        yield Finding(name="vectors", level=Level.BAD, found=error.detail, advice="Run `memorygrid reindex`.")
+        return
+    except MemoryGridError as error:
+        yield of_check("vectors", error.detail, vital=True)
+        return
+    behind = catalog.problems.get("vectors")
+    yield (
+        of_check("vectors", behind, vital=False)
+        if behind
+        else Finding(name="vectors", level=Level.OK, found=f"{len(catalog)} promoted lessons")
+    )
+    yield of_check("lessons_folder", catalog.problems.get("lessons_folder"), vital=False)
+
+
+async def _outbox(container: IncorporatorContainer) -> Finding:
+    oldest = await container.outbox().oldest_pending()
+    if oldest is None:
+        return of_check("outbox", None, vital=False)
+    waited = (container.learner.clock().now() - oldest).total_seconds()
+    return of_check("outbox", f"an escalation has waited {waited:.0f} s", vital=False)
+
+
+async def _failed(container: IncorporatorContainer) -> Finding:
+    page = await container.outbox().page(EscalationFilter(state=State.FAILED), 1_000, None)
+    return of_failed(len(page.escalations))
+
+
+async def _llm(container: IncorporatorContainer, *, ask: bool) -> Finding:
+    llm = container.llm()
+    model = container.settings().llm_model
+    problem = llm.problem()
+    if problem is not None or not ask:
+        found = f"{model} (not asked: --ask-llm does)"
+        return of_check("llm", problem, vital=False) if problem else Finding(name="llm", level=Level.OK, found=found)
+    prompt = LlmPrompt(system="Answer with the JSON object {}.", user="{}", schema={"type": "object"}, max_tokens=16)
+    try:
+        await llm.ask(prompt, _ASK_S)
+    except MemoryGridError as error:
+        advice = "See ANTHROPIC_API_KEY, MG_LLM_MODEL and ANTHROPIC_BASE_URL."
+        return Finding(name="llm", level=Level.ATTENTION, found=error.detail, advice=advice)
+    return Finding(name="llm", level=Level.OK, found=f"{model} answers")

@@ -1,0 +1,116 @@
+"""`memorygrid lessons import` and `memorygrid lessons export`."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from application.learner.ports import LessonFilter
+from domain.learner.lesson import Bin, Status
+from entrypoints.cli.failures import ExitCode, Failure
+from entrypoints.cli.lesson_files.results import Form, Imported, Result, Saved, Saving
+from entrypoints.cli.options import AsJson, OfBin, OfStatus
+from entrypoints.cli.progress import each
+from entrypoints.cli.session import Session
+from entrypoints.cli.terminal import print_json, remark, say
+
+_MOST_TOLD = 20
+
+
+def register(app: typer.Typer) -> None:
+    app.command("import")(import_lessons)
+    app.command("export")(export_lessons)
+
+
+def import_lessons(
+    context: typer.Context,
+    *,
+    paths: Annotated[list[Path], typer.Argument(help="Files and folders.", metavar="PATH", show_default=False)],
+    bin: Annotated[Bin, typer.Option(help="For lessons that name none.")] = Bin.SKILLS,
+    source: Annotated[str, typer.Option(help="For lessons that name none.", show_default="the file's name")] = "",
+    again: Annotated[bool, typer.Option("--again", help="Import what was edited here since as a new lesson.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would be imported, and import nothing.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Import lessons from files; they wait for review then. What is there already is not imported twice.
+
+    Takes Agent Skills (folders with a SKILL.md, checked by the specification's rules), Markdown runbooks with front
+    matter (title, bin, tags, dsl_payload, source) and JSON Lines with the same fields and body. A file that holds no
+    lesson does not stop the others; the exit code is 1 then.
+    """
+    from entrypoints.cli.lesson_files import importing, reading  # noqa: PLC0415 - loads YAML
+
+    read = reading.read_all(paths, bin=bin, source=source)
+    if not read:
+        raise Failure("there are no lessons at these paths", ExitCode.NO)
+    done = Session.of(context).ask(lambda service: importing.bring_in(service, read, again=again, dry_run=dry_run))
+    if as_json:
+        print_json(done)
+    else:
+        _report(done, dry_run=dry_run)
+    failed = sum(one.result is Result.FAILED for one in done)
+    if failed:
+        raise Failure(f"{failed} of {len(done)} could not be imported", ExitCode.NO)
+
+
+def export_lessons(
+    context: typer.Context,
+    *,
+    folder: Annotated[Path, typer.Argument(help="Where to; made if need be.", metavar="DIR", show_default=False)],
+    form: Annotated[Form, typer.Option("--format", help="The form of the files.")] = Form.AUTO,
+    status: OfStatus = None,
+    bin: OfBin = None,
+    tag: Annotated[str | None, typer.Option(help="Only lessons with this tag.", show_default=False)] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace files that are there and differ.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Export lessons to files. What was imported and not changed since comes back byte for byte.
+
+    Without --status, all lessons that are not rejected or disabled. The format auto gives runbooks that were imported
+    as Markdown files back as those, and everything else as Agent Skills; jsonl writes one file, lessons.jsonl, oldest
+    first. Files that are there and differ are left alone, unless --force; the exit code is 1 then.
+    """
+    from entrypoints.cli.lesson_files import folder as on_disk  # noqa: PLC0415 - loads YAML
+    from entrypoints.cli.lesson_files import writing  # noqa: PLC0415 - loads YAML
+
+    where = LessonFilter(status=status, bin=bin, tag=tag)
+    found = Session.of(context).ask(lambda service: service.lessons(where))
+    kept = [one for one in reversed(found) if status or one.status not in (Status.REJECTED, Status.DISABLED)]
+    saved = [on_disk.save(folder, file, force=force) for file in each(list(writing.files_of(kept, form)), "Writing")]
+    if as_json:
+        print_json(saved)
+    else:
+        _report_saved(folder, len(kept), saved)
+    left = sum(one.result is Saving.DIFFERS for one in saved)
+    if left:
+        raise Failure(f"{left} files are there and differ: --force replaces them", ExitCode.NO)
+
+
+def _report(done: Sequence[Imported], *, dry_run: bool) -> None:
+    told = [one for one in done if one.reason is not None]
+    for one in told[:_MOST_TOLD]:
+        remark(f"{one.origin}: {one.reason}", "red" if one.result is Result.FAILED else "yellow")
+    if len(told) > _MOST_TOLD:
+        remark(f"and {len(told) - _MOST_TOLD} more (--json tells of each)")
+    count = Counter(one.result for one in done)
+    say(
+        f"{count[Result.IMPORTED]} {'would be ' if dry_run else ''}imported, {count[Result.KNOWN]} known already, "
+        f"{count[Result.EDITED_HERE]} edited here, {count[Result.FAILED]} failed"
+    )
+    if count[Result.IMPORTED] and not dry_run:
+        remark("They wait for review: memorygrid review list")
+
+
+def _report_saved(folder: Path, lessons: int, saved: Sequence[Saved]) -> None:
+    for one in saved:
+        if one.result is Saving.DIFFERS:
+            remark(f"{one.path}: is there and differs", "yellow")
+    count = Counter(one.result for one in saved)
+    say(
+        f"{lessons} lessons in {len(saved)} files below {folder}: {count[Saving.WRITTEN]} written, "
+        f"{count[Saving.UNCHANGED]} unchanged, {count[Saving.DIFFERS]} left alone"
+    )

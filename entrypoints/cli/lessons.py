@@ -1,0 +1,133 @@
+"""`memorygrid lessons`: what there is, adding to it, and taking out of it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from application.learner.ports import LessonFilter
+from domain.learner.lesson import Bin, Decision, LessonDraft
+from entrypoints.cli import content
+from entrypoints.cli.decisions import decide_all, one_by_one
+from entrypoints.cli.options import (
+    AsJson,
+    LessonId,
+    LessonIds,
+    Limit,
+    Note,
+    OfBin,
+    OfStatus,
+    Reviewer,
+    Yes,
+    user_name,
+)
+from entrypoints.cli.said import Said
+from entrypoints.cli.session import Session
+from entrypoints.cli.terminal import on_one_line, print_json, remark, say
+from entrypoints.cli.views import lesson_sheet, lesson_table, log_table
+
+if TYPE_CHECKING:
+    from entrypoints.cli.service import Service
+    from entrypoints.http.lesson_wire import LessonAnswer, LogAnswer
+
+app = typer.Typer(name="lessons", no_args_is_help=True, help="List, show, add, import, export, disable, erase lessons.")
+
+
+@app.command("list")
+def list_lessons(
+    context: typer.Context,
+    *,
+    status: OfStatus = None,
+    bin: OfBin = None,
+    tag: Annotated[str | None, typer.Option(help="Only lessons with this tag.", show_default=False)] = None,
+    query: Annotated[
+        str | None,
+        typer.Option("--query", "-q", help="Only lessons whose title or body holds this text.", show_default=False),
+    ] = None,
+    limit: Limit = 50,
+    as_json: AsJson = False,
+) -> None:
+    """List lessons, newest first."""
+    where = LessonFilter(status=status, bin=bin, tag=tag, text=query)
+    found = Session.of(context).ask(lambda service: service.lessons(where, limit))
+    if as_json:
+        print_json(found)
+        return
+    lesson_table(found)
+    if len(found) == limit:
+        remark(f"There may be more than these {limit}: --limit shows them.")
+
+
+@app.command("show")
+def show(
+    context: typer.Context,
+    lesson_id: LessonId,
+    log: Annotated[bool, typer.Option("--log", help="Show what happened to it, too.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Show one lesson in full."""
+
+    async def read(service: Service) -> tuple[LessonAnswer, list[LogAnswer]]:
+        return await service.lesson(lesson_id), await service.log(lesson_id) if log else []
+
+    lesson, entries = Session.of(context).ask(read)
+    if as_json:
+        print_json({"lesson": lesson, "log": entries} if log else lesson)
+        return
+    lesson_sheet(lesson)
+    if log:
+        say()
+        log_table(entries)
+
+
+@app.command("add")
+def add(
+    context: typer.Context,
+    *,
+    title: content.Title = None,
+    body: content.Body = None,
+    body_file: content.BodyFile = None,
+    tags: content.Tags = None,
+    payload: content.Payload = None,
+    bin: Annotated[Bin, typer.Option(help="Where it goes once it is promoted.")] = Bin.SKILLS,
+    source: Annotated[str, typer.Option(help="Where it comes from.", show_default="your user name")] = "",
+    as_json: AsJson = False,
+) -> None:
+    """Add a lesson, which then waits for review. Without a title or a text, your editor opens."""
+    draft = LessonDraft(bin=bin, title="", body="", source=source or user_name() or "")
+    draft = content.with_options(draft, title=title, body=body, body_file=body_file, tags=tags, payload=payload)
+    if not draft.title or not draft.body:
+        from entrypoints.cli import texts  # noqa: PLC0415 - loads YAML
+
+        draft = texts.in_editor(draft)
+    added = Session.of(context).ask(lambda service: service.inject([draft]))[0]
+    if as_json:
+        print_json(added)
+    else:
+        say(f"added  {added.id}  {on_one_line(added.title)}")
+        remark(f"It waits for review: memorygrid review approve {added.id}")
+
+
+@app.command("disable")
+def disable(context: typer.Context, lesson_ids: LessonIds, note: Note = None, reviewer: Reviewer = None) -> None:
+    """Take lessons out of matching until they are approved again."""
+    said = Said(reviewer=reviewer or user_name(), note=note)
+    lessons = [(one, said) for one in lesson_ids]
+    Session.of(context).ask(lambda service: decide_all(service, Decision.DISABLE, lessons))
+
+
+@app.command("erase")
+def erase(context: typer.Context, lesson_ids: LessonIds, yes: Yes = False) -> None:
+    """Erase lessons for good: content, promoted copy, vectors, file, and the content of their log."""
+    if not yes:
+        typer.confirm(f"Erase {len(lesson_ids)} lessons for good?", abort=True, err=True)
+
+    async def work(service: Service) -> None:
+        async def erase_one(lesson: tuple[str, Said]) -> None:
+            await service.erase(lesson[0])
+            say(f"erased  {lesson[0]}")
+
+        await one_by_one([(one, Said()) for one in lesson_ids], erase_one, "erased")
+
+    Session.of(context).ask(work)

@@ -1,0 +1,35 @@
+"""Progress, on standard error, where that is a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import TypeVar
+
+from entrypoints.cli.terminal import console
+
+T = TypeVar("T")
+
+
+def each(items: Sequence[T], what: str) -> Iterator[T]:
+    """The items one by one, with a bar that goes when the last is done."""
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn  # noqa: PLC0415
+
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    out = console(stderr=True)
+    with Progress(*columns, console=out, transient=True, disable=not out.is_terminal or len(items) < 2) as progress:
+        task = progress.add_task(what, total=len(items))
+        for item in items:
+            yield item
+            progress.advance(task)
+
+
+@contextmanager
+def waiting(what: str) -> Iterator[None]:
+    """A sign of life for something whose length nobody knows."""
+    out = console(stderr=True)
+    if not out.is_terminal:
+        yield
+        return
+    with out.status(what):
+        yield

@@ -1,0 +1,21 @@
+"""Rebuilding what is derived from the object store."""
+
+from __future__ import annotations
+
+from entrypoints.apps import close_incorporator
+from entrypoints.cli.local import local_container
+
+
+async def rebuild() -> int:
+    """Vectors and vector index anew, then the lessons folder; how many promoted lessons there are.
+
+    Raises `InvalidConfiguration` and `Unavailable`.
+    """
+    container = local_container()
+    catalog = container.learner.catalog()
+    try:
+        count = await catalog.reindex()
+        await catalog.reconcile()
+    finally:
+        await close_incorporator(container)
+    return count

@@ -1,0 +1,146 @@
+"""`memorygrid review`: the lessons that await a person's decision, and the decisions."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import msgspec
+import typer
+
+from domain.learner.lesson import Decision, LessonDraft
+from entrypoints.cli import content
+from entrypoints.cli.decisions import decide_all
+from entrypoints.cli.failures import ExitCode, Failure
+from entrypoints.cli.options import AsJson, LessonId, LessonIds, Note, Reviewer, Version, Yes, user_name
+from entrypoints.cli.said import Said
+from entrypoints.cli.session import Session
+from entrypoints.cli.terminal import on_one_line, print_fields, print_json, remark, say
+from entrypoints.cli.views import counts, lesson_sheet, log_table, queue_table
+
+if TYPE_CHECKING:
+    from entrypoints.cli.service import Service
+    from entrypoints.http.lesson_wire import LessonAnswer, LogAnswer, QueueItem
+
+app = typer.Typer(name="review", no_args_is_help=True, help="List, show, approve, edit, reject what awaits review.")
+
+
+@app.command("list")
+def list_queue(context: typer.Context, as_json: AsJson = False) -> None:
+    """List the lessons that await review, longest waiting first, with the reason."""
+    queue = Session.of(context).ask(lambda service: service.queue())
+    if as_json:
+        print_json(queue)
+    else:
+        queue_table(queue)
+
+
+@app.command("show")
+def show(context: typer.Context, lesson_id: LessonId, as_json: AsJson = False) -> None:
+    """Show one of them in full, with the reason, the outcomes that brought it back, and its log."""
+
+    async def read(service: Service) -> tuple[QueueItem, list[LogAnswer]]:
+        for item in await service.queue():
+            if item.id == lesson_id:
+                return item, await service.log(lesson_id)
+        lesson = await service.lesson(lesson_id)
+        raise Failure(f"it does not await review: its status is {lesson.status.value}", ExitCode.NO)
+
+    item, log = Session.of(context).ask(read)
+    if as_json:
+        print_json({"lesson": item, "log": log})
+        return
+    print_fields([("Reason", on_one_line(item.reason)), *([("Outcomes", counts(item))] if counts(item) else [])])
+    lesson_sheet(item)
+    say()
+    log_table(log)
+
+
+@app.command("approve")
+def approve(
+    context: typer.Context,
+    *,
+    lesson_ids: Annotated[list[str] | None, typer.Argument(help="The lessons' ids.", metavar="ID")] = None,
+    everything: Annotated[bool, typer.Option("--all", help="Approve all that await review.")] = False,
+    note: Note = None,
+    reviewer: Reviewer = None,
+    version: Version = None,
+    yes: Yes = False,
+) -> None:
+    """Promote lessons: from now on they match. A disabled lesson is restored."""
+    if everything == bool(lesson_ids):
+        raise Failure("name the lessons to approve, or give --all", ExitCode.USAGE)
+    said = Said(reviewer=reviewer or user_name(), note=note, version=version)
+    session = Session.of(context)
+    lessons = [(one, said) for one in lesson_ids or ()]
+    if everything:
+        queue = session.ask(lambda service: service.queue())
+        lessons = [(one.id, msgspec.structs.replace(said, version=one.version)) for one in queue]
+        if lessons and not yes:
+            typer.confirm(f"Approve all {len(lessons)} lessons that await review?", abort=True, err=True)
+    session.ask(lambda service: decide_all(service, Decision.APPROVE, lessons))
+    if not lessons:
+        remark("nothing awaits review")
+
+
+@app.command("reject")
+def reject(
+    context: typer.Context, lesson_ids: LessonIds, note: Note = None, reviewer: Reviewer = None, version: Version = None
+) -> None:
+    """Turn lessons down: they match no more."""
+    said = Said(reviewer=reviewer or user_name(), note=note, version=version)
+    lessons = [(one, said) for one in lesson_ids]
+    Session.of(context).ask(lambda service: decide_all(service, Decision.REJECT, lessons))
+
+
+@app.command("edit")
+def edit(
+    context: typer.Context,
+    *,
+    lesson_id: LessonId,
+    title: content.Title = None,
+    body: content.Body = None,
+    body_file: content.BodyFile = None,
+    tags: content.Tags = None,
+    payload: content.Payload = None,
+    note: Note = None,
+    reviewer: Reviewer = None,
+    yes: Yes = False,
+) -> None:
+    """Change a lesson and promote it. Without any new content by options, your editor opens.
+
+    Shows what is different, and asks before it is stored. Whatever its status was, the lesson matches afterwards.
+    """
+    from entrypoints.cli import texts  # noqa: PLC0415 - loads YAML
+
+    session = Session.of(context)
+    lesson = session.ask(lambda service: service.lesson(lesson_id))
+    before = _draft(lesson)
+    by_options = any(one is not None for one in (title, body, body_file, tags, payload))
+    if by_options:
+        after = content.with_options(before, title=title, body=body, body_file=body_file, tags=tags, payload=payload)
+    else:
+        after = texts.in_editor(before)
+    change = texts.changes(before, after)
+    if change is None:
+        raise Failure("nothing is different, so nothing is stored (review approve promotes it as it is)", ExitCode.NO)
+    for line in texts.difference(before, after):
+        say(line)
+    if not yes:
+        typer.confirm("Store and promote this?", abort=True, default=True, err=True)
+    said = Said(reviewer=reviewer or user_name(), note=note, version=lesson.version)
+    try:
+        stored = session.ask(lambda service: service.edit(lesson_id, change, said))
+    except Failure as failure:
+        raise texts.keeping(texts.editable(after), failure) from failure
+    say(f"edited  {stored.id}  {on_one_line(stored.title)}")
+
+
+def _draft(lesson: LessonAnswer) -> LessonDraft:
+    return LessonDraft(
+        bin=lesson.bin,
+        title=lesson.title,
+        body=lesson.body,
+        tags=lesson.tags,
+        dsl_payload=lesson.dsl_payload,
+        source=lesson.source,
+    )

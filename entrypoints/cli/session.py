@@ -1,0 +1,63 @@
+"""What the commands of one run share: where the service is, and how it is asked."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from contextlib import AbstractAsyncContextManager
+from typing import TYPE_CHECKING, TypeVar
+
+import anyio
+import msgspec
+import typer
+
+from domain.errors import InvalidConfiguration, InvalidInput, MemoryGridError, Unavailable
+from entrypoints.cli.failures import ExitCode, Failure
+
+if TYPE_CHECKING:
+    from entrypoints.cli.service import Service
+
+T = TypeVar("T")
+
+
+class Session(msgspec.Struct, frozen=True, kw_only=True):
+    """`url` None: the local stores that the settings name."""
+
+    url: str | None = None
+    api_key: str | None = None
+
+    @classmethod
+    def of(cls, context: typer.Context) -> Session:
+        return context.ensure_object(cls)
+
+    def ask(self, work: Callable[[Service], Awaitable[T]]) -> T:
+        """What `work` makes of the service. Raises `Failure`."""
+
+        async def asked() -> T:
+            async with self.service() as service:
+                return await work(service)
+
+        return anyio.run(asked)
+
+    def service(self) -> AbstractAsyncContextManager[Service]:
+        """The service at the address, or over the local stores."""
+        if self.url is not None:
+            from entrypoints.cli.remote import remote_service  # noqa: PLC0415 - only what is used is loaded
+
+            return remote_service(self.url, self.api_key)
+        from entrypoints.cli.local import local_service  # noqa: PLC0415 - loads the whole service
+
+        return local_service()
+
+    def stores_only(self, what: str) -> None:
+        """Raises `Failure` where an address is given for something that is done on the stores themselves."""
+        if self.url is not None:
+            message = f"{what} works on the stores themselves: run it where they are, without --url and MG_URL"
+            raise Failure(message, ExitCode.USAGE)
+
+
+def failure_of(error: MemoryGridError) -> Failure:
+    """How a command ends with an error of the service itself, met in this process."""
+    if isinstance(error, Unavailable):
+        return Failure(error.detail, ExitCode.UNREACHABLE)
+    unusable = isinstance(error, InvalidConfiguration | InvalidInput)
+    return Failure(error.detail, ExitCode.USAGE if unusable else ExitCode.NO)

@@ -1,0 +1,125 @@
+"""`memorygrid doctor`, `reindex` and `db`: what the operator of the service needs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated
+
+import anyio
+import typer
+
+from entrypoints.cli.checks.findings import Finding, Level
+from entrypoints.cli.failures import ExitCode, Failure
+from entrypoints.cli.options import AsJson
+from entrypoints.cli.progress import waiting
+from entrypoints.cli.session import Session
+from entrypoints.cli.terminal import Marks, console, plain, print_json, print_table, say
+
+if TYPE_CHECKING:
+    from entrypoints.cli.checks.databases import DatabaseState
+    from entrypoints.cli.service import Service
+
+database = typer.Typer(name="db", no_args_is_help=True, help="Check and upgrade the databases' schemas.")
+
+
+def register(app: typer.Typer) -> None:
+    app.command("doctor")(doctor)
+    app.command("reindex")(reindex)
+    app.add_typer(database)
+
+
+def doctor(
+    context: typer.Context,
+    ask_llm: Annotated[
+        bool, typer.Option("--ask-llm", help="Ask the language model something, at the cost of a few tokens.")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Check settings, databases, vectors, embedder, language model, rules and outbox, and say what to do.
+
+    The exit code is 1 where something is bad, 2 where the settings are. With --url, what that service says of itself.
+    """
+    with waiting("Checking"):
+        findings = _findings(Session.of(context), ask_llm=ask_llm)
+    if as_json:
+        print_json(findings)
+    else:
+        _show(findings)
+    bad = [one.name for one in findings if one.level is Level.BAD]
+    if bad:
+        raise Failure(f"not in order: {', '.join(bad)}", ExitCode.USAGE if "settings" in bad else ExitCode.NO)
+
+
+def reindex(context: typer.Context) -> None:
+    """Embed all promoted lessons anew, and rebuild the vector index and the lessons folder from the object store.
+
+    Needed after a change of MG_EMBEDDER. A running service with MG_VECTOR_BACKEND=memory must be started anew.
+    """
+    Session.of(context).stores_only("reindex")
+    from entrypoints.cli.rebuilding import rebuild  # noqa: PLC0415 - loads the whole service
+
+    with waiting("Embedding all promoted lessons"):
+        count = anyio.run(rebuild)
+    say(f"{count} promoted lessons are embedded and indexed anew")
+
+
+@database.command("check")
+def check(context: typer.Context, as_json: AsJson = False) -> None:
+    """Tell whether the schemas are those that this program needs. The exit code is 1 where one is not."""
+    Session.of(context).stores_only("db check")
+    from entrypoints.cli.checks.databases import Databases  # noqa: PLC0415 - loads the adapters
+    from entrypoints.settings import Settings  # noqa: PLC0415 - loads the adapters
+
+    _report(anyio.run(Databases(Settings()).look), as_json=as_json)
+
+
+@database.command("upgrade")
+def upgrade(context: typer.Context, as_json: AsJson = False) -> None:
+    """Create what is missing and run the migrations that are; several processes may do so at once."""
+    Session.of(context).stores_only("db upgrade")
+    from entrypoints.cli.checks.databases import Databases  # noqa: PLC0415 - loads the adapters
+    from entrypoints.settings import Settings  # noqa: PLC0415 - loads the adapters
+
+    with waiting("Upgrading"):
+        states = anyio.run(Databases(Settings()).upgrade)
+    _report(states, as_json=as_json)
+
+
+def _findings(session: Session, *, ask_llm: bool) -> list[Finding]:
+    if session.url is not None:
+        from entrypoints.cli.checks.remote import check_up_of  # noqa: PLC0415 - only what is used is loaded
+
+        async def of(service: Service) -> list[Finding]:
+            return [finding async for finding in check_up_of(service)]
+
+        return session.ask(of)
+    from entrypoints.cli.checks.local import check_up  # noqa: PLC0415 - loads the whole service
+
+    async def here() -> list[Finding]:
+        return [finding async for finding in check_up(ask_llm=ask_llm)]
+
+    return anyio.run(here)
+
+
+def _show(findings: Sequence[Finding]) -> None:
+    marks = Marks(console())
+    signs = {
+        Level.OK: plain(marks.yes, "bold green"),
+        Level.ATTENTION: plain(marks.attention, "bold yellow"),
+        Level.BAD: plain(marks.no, "bold red"),
+    }
+    rows = [(signs[one.level], one.name, one.found, one.advice or "") for one in findings]
+    print_table(["", "Part", "Found", "What to do"], rows, whole=["Part"])
+
+
+def _report(states: Sequence[DatabaseState], *, as_json: bool) -> None:
+    if as_json:
+        print_json(states)
+    else:
+        rows = [(one.name, one.state.value, one.revision or "none", one.needed, one.address) for one in states]
+        print_table(["Database", "State", "Revision", "Needed", "Address"], rows)
+    wrong = [one for one in states if one.state.value != "up_to_date"]
+    if any(one.problem for one in wrong):
+        raise Failure("a database does not answer", ExitCode.UNREACHABLE)
+    if wrong:
+        raise Failure(f"not up to date: {', '.join(one.name for one in wrong)}", ExitCode.NO)

@@ -1,0 +1,103 @@
+"""`memorygrid doctor`, `db` and `reindex`."""
+
+from __future__ import annotations
+
+import shutil
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+from tests.unit.cli.conftest import Cli
+
+
+def test_a_new_place_is_in_order_and_stays_empty(bare_home: Path) -> None:
+    found = {one["name"]: one for one in Cli().json("doctor")}
+    assert found["object_store"]["level"] == "attention"
+    assert "made with the first start" in found["object_store"]["advice"]
+    assert found["llm"]["level"] == "attention"
+    assert "ANTHROPIC_API_KEY" in found["llm"]["advice"]
+    assert list(bare_home.iterdir()) == []
+
+
+def test_a_place_in_use_is_looked_at_as_a_whole(stocked: Cli) -> None:
+    found = {one["name"]: one for one in stocked.json("doctor")}
+    assert {name for name, one in found.items() if one["level"] == "ok"} == {
+        "settings", "object_store", "feedback_database", "rules", "embedder", "vectors", "lessons_folder",
+        "outbox", "escalations",
+    }  # fmt: skip
+    assert found["vectors"]["found"] == "2 promoted lessons"
+    shown = stocked("doctor").stdout
+    assert "✓  settings" in shown
+    assert "!  llm" in shown
+
+
+def test_unusable_settings_end_with_2_and_name_each_variable(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MG_EMBEDDER", "magic")
+    monkeypatch.setenv("MG_FAILURE_THRESHOLD_X", "0")
+    result = cli("doctor", code=2)
+    assert "MG_EMBEDDER" in result.stdout
+    assert "MG_FAILURE_THRESHOLD_X" in result.stdout
+
+
+def test_broken_rules_are_bad(cli: Cli, home: Path) -> None:
+    (home / "config").mkdir()
+    (home / "config" / "dsl_match_rules.json").write_text("{")
+    result = cli("doctor", code=1)
+    assert "✗  rules" in result.stdout
+    assert "not in order: rules" in result.stderr
+
+
+def test_a_database_that_is_away_is_bad_and_its_password_is_not_shown(
+    cli: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MG_FEEDBACK_TIDB_DSN", "postgresql+asyncpg://user:secret@127.0.0.1:1/none")
+    result = cli("doctor", code=1)
+    assert "✗  feedback_database" in result.stdout
+    assert "does not answer" in result.stdout
+    assert "secret" not in result.output
+    assert "secret" not in cli("db", "check", code=3).output
+
+
+def test_a_model_that_does_not_answer_is_told_when_asked(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "test-key")
+    monkeypatch.setenv("ANTHROPIC_BASE_URL", "http://127.0.0.1:9")
+    levels = {one["name"]: one["level"] for one in cli.json("doctor")}
+    assert levels["llm"] == "ok"
+    levels = {one["name"]: one["level"] for one in cli.json("doctor", "--ask-llm")}
+    assert levels["llm"] == "attention"
+
+
+def test_vectors_of_another_embedder_are_bad_until_they_are_rebuilt(stocked: Cli, home: Path) -> None:
+    _execute(home, "UPDATE lesson_vectors SET embedder = 'another-model'")
+    result = stocked("doctor", code=1)
+    assert "another-model" in result.stdout
+    assert "memorygrid reindex" in result.stdout
+    assert "memorygrid reindex" in stocked("match", "flaky_upload", code=2).stderr
+    assert "2 promoted lessons are embedded" in stocked("reindex").stdout
+    stocked("doctor")
+
+
+def test_reindexing_makes_the_lessons_folder_anew(stocked: Cli, home: Path) -> None:
+    shutil.rmtree(home / "lessons")
+    stocked("reindex")
+    assert len(list((home / "lessons").glob("*/*/SKILL.md"))) == 2
+
+
+def test_missing_databases_are_a_no_and_are_made_by_an_upgrade(bare_home: Path) -> None:
+    cli = Cli()
+    assert [one["state"] for one in cli.json("db", "check", code=1)] == ["missing", "missing"]
+    assert list(bare_home.iterdir()) == []
+    assert [one["state"] for one in cli.json("db", "upgrade")] == ["up_to_date", "up_to_date"]
+    assert "up_to_date" in cli("db", "check").stdout
+
+
+def test_an_upgrade_of_a_database_that_is_up_to_date_changes_nothing(stocked: Cli) -> None:
+    stocked("db", "upgrade")
+    assert len(stocked.json("lessons", "list")) == 2
+
+
+def _execute(home: Path, statement: str) -> None:
+    with sqlite3.connect(home / "memorygrid_lessons.db") as connection:
+        connection.execute(statement)
+    connection.close()
