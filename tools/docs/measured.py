@@ -54,6 +54,28 @@ def _refusal(results: Path) -> str:
     return about + "\n\n" + table(["embedder", "floor", "query", "alerts matched", "other questions refused"], rows)
 
 
+def _sizing(results: Path) -> str:
+    """How much one process serves and holds, from the benchmark's own files where they are there."""
+    parts = []
+    if (results / "hot_path.json").is_file():
+        points = json.loads((results / "hot_path.json").read_text(encoding="utf-8"))["points"]
+        rates: dict[str, float] = {}
+        for one in points:
+            if one["server"] == "service":
+                rates[one["path"]] = max(rates.get(one["path"], 0), one["figures"]["per_second"])
+        rows = [[path, f"{rate:,.0f}"] for path, rate in rates.items()]
+        parts.append(table(["path, one process on SQLite", "requests a second at most"], rows))
+    if (results / "growth.json").is_file():
+        memory = json.loads((results / "growth.json").read_text(encoding="utf-8"))["memory"]
+        held = [
+            [f"{int(size):,}", f"{one['memory']['resident']:,}", f"{one['started_in_s']}"]
+            for size, one in memory.items()
+        ]
+        parts.append(table(["promoted lessons, `memory` vectors", "resident MB", "start s"], held))
+    found = "\n\n".join(parts) or "Not measured yet."
+    return f"{found}\n\n[Performance](performance.md) says on which machine, and how."
+
+
 def _example(name: str) -> Callable[[Path], str]:
     def shown(results: Path) -> str:
         text = (results.parents[2] / "examples" / name).read_text(encoding="utf-8")
@@ -67,6 +89,7 @@ _SHARES = ("alerts_kept", "off_topic_refused")
 _FIGURES: dict[str, Callable[[Path], str]] = {
     "quality": _quality,
     "refusal": _refusal,
+    "sizing": _sizing,
     "langgraph": _example("langgraph_agent.py"),
     "anthropic": _example("anthropic_tool_loop.py"),
 }

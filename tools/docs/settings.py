@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import inspect
+import textwrap
 from collections.abc import Iterator
 from enum import Enum
 from typing import Any, NamedTuple, get_type_hints
@@ -62,13 +63,16 @@ def settings_page() -> str:
 
 def env_example() -> str:
     known = {one.variable: one for one in settings()}
-    lines = ["# Every setting with its default. Copy what you change; an empty or missing one means the default.", ""]
+    lines = ["# Every setting with its default. Take the # away from those that you change.", ""]
     for title, variables in GROUPS.items():
         lines += [f"# --- {title} ---", ""]
         for name in (name for name in variables if name in known):
             one = known[name]
-            lines += [f"# {WORDS[name].replace('`', '')}", f"# Allowed: {one.allowed.replace('`', '')}"]
-            lines += [f"{'' if one.default else '#'}{name}={one.default}", ""]
+            lines += textwrap.wrap(
+                WORDS[name].replace("`", ""), 110, initial_indent="# ", subsequent_indent="# ", break_on_hyphens=False
+            )
+            lines += [f"# Allowed: {one.allowed.replace('`', '')}"]
+            lines += [f"#{name}={one.default}", ""]
     return "\n".join(lines)
 
 
