@@ -31,10 +31,10 @@ class Tally:
         self._path = path
         self._rows: dict[tuple[str, str], Count] = {}
 
-    def add(self, count: Count) -> None:
-        """Keeps the row, then fails the test if anything was lost, duplicated or wrong."""
+    def add(self, count: Count, details: object = None) -> None:
+        """Keeps the row, then fails the test if anything was lost, duplicated or wrong; `details` tell what."""
         self._rows[count.promise, count.fault] = count
-        assert (count.lost, count.duplicated, count.wrong) == (0, 0, 0), count
+        assert (count.lost, count.duplicated, count.wrong) == (0, 0, 0), (count, details)
 
     def write(self) -> None:
         if self._path is None or not self._rows:

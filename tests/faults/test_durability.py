@@ -83,5 +83,6 @@ def test_what_was_acknowledged_outlives_kills_and_every_due_escalation_arrives_u
             lost=lost,
             duplicated=twice,
             wrong=len(wrong),
-        )
+        ),
+        wrong,
     )
