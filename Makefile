@@ -89,6 +89,11 @@ bench-peers: $(BENCH_READY) $(PEERS_READY) ## Measure chromadb and mem0 beside t
 	$(BIN)/python -m tests.bench --only peers
 	$(BIN)/python -m tests.bench.report
 
+.PHONY: faults
+faults: setup ## Kill, stop, fill and hang everything for long, and write the table in docs/reliability.md anew
+	FAULTS=long FAULTS_RESULTS=tests/faults/results/faults.json $(BIN)/python -m pytest -m faults tests/faults
+	$(BIN)/python -m tests.faults.table
+
 .PHONY: check
 check: $(DOCS_READY) lint docs test ## What CI runs
 

@@ -22,6 +22,7 @@ class Count(msgspec.Struct, frozen=True, kw_only=True):
     lost: int = 0
     duplicated: int = 0
     wrong: int = 0
+    form: str = "long" if LONG else "short"
 
 
 class Tally:
