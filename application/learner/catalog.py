@@ -114,6 +114,7 @@ class Catalog:
 
         Raises `StoreUnavailable`, `VectorsUnavailable`, `EmbedderUnavailable`; what was embedded until then is kept.
         """
+        await self._embedder.open()
         await self._vectors.reset(self._embedder.name, self._embedder.dimension)
         self._vectors_at = None
         reflected, count, complete = 0, 0, False
@@ -133,8 +134,8 @@ class Catalog:
         if stored and self._embedder.name not in {name for name, _ in stored}:
             others = ", ".join(f"{name} ({dimension} dimensions)" for name, dimension in stored)
             raise EmbedderMismatch(
-                f"the promoted lessons were embedded by {others}, and MG_EMBEDDER now gives {self._embedder.name} "
-                f"({self._embedder.dimension} dimensions): go back to that embedder, or run `memorygrid reindex`"
+                f"the promoted lessons were embedded by {others}, and MG_EMBEDDER now gives {self._embedder.name}: "
+                "go back to that embedder, or run `memorygrid reindex`"
             )
 
     async def _follow(self) -> None:
@@ -171,7 +172,7 @@ class Catalog:
                 await self._vectors.apply(await self._with_vectors(delta.promoted), delta.removed, delta.revision)
                 self._vectors_at = delta.revision
         except (VectorsUnavailable, EmbedderUnavailable) as error:
-            self._problems["vectors"] = error.detail
+            self._vectors_behind(error.detail)
             _log.warning("the vector index could not follow: %s", error.detail)
 
     async def _reflected_by_vectors(self) -> int:
@@ -179,6 +180,7 @@ class Catalog:
         (the database was replaced, or restored from a backup): it is emptied and built anew.
         """
         if self._vectors_at is None:
+            await self._embedder.open()
             reflected = await self._vectors.prepare(self._embedder.name, self._embedder.dimension)
             if reflected and reflected > await self._store.revision():
                 _log.warning("the vector index is of another object store: it will be rebuilt")
@@ -205,7 +207,12 @@ class Catalog:
                 self._edition += 1
             self._problems.pop("vectors", None)
         except (VectorsUnavailable, EmbedderUnavailable) as error:
-            self._problems["vectors"] = error.detail
+            self._vectors_behind(error.detail)
+
+    def _vectors_behind(self, why: str) -> None:
+        """The index is asked anew what it reflects: another process may have emptied or filled it in the meantime."""
+        self._problems["vectors"] = why
+        self._vectors_at = None
 
     async def _catch_up_files(self) -> None:
         try:

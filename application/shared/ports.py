@@ -81,12 +81,18 @@ class Embedder(Protocol):
     @property
     @abstractmethod
     def dimension(self) -> int:
-        """The length of every vector."""
+        """The length of every vector. Raises `EmbedderUnavailable` where that is only known after `open`."""
 
     @property
     @abstractmethod
     def relevance_floor(self) -> float:
-        """The measured cosine below which a best hit is most likely no answer to the query."""
+        """The measured cosine below which a best hit is most likely no answer to the query; may move with `open`."""
+
+    async def open(self) -> None:
+        """Gets ready, and learns what only the model itself tells. Cheap the second time. Raises `EmbedderUnavailable`.
+
+        `embed` does not need it.
+        """
 
     @abstractmethod
     async def embed(self, texts: Sequence[str]) -> Sequence[bytes]:
