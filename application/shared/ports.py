@@ -93,6 +93,7 @@ class Embedder(Protocol):
 
         `embed` does not need it.
         """
+        return  # for those that have nothing to do
 
     @abstractmethod
     async def embed(self, texts: Sequence[str]) -> Sequence[bytes]:

@@ -22,6 +22,7 @@ import anyio
 import numpy as np
 
 from adapters.embedders.hashing_embedder import HashingEmbedder
+from adapters.embedders.onnx_embedder import OnnxEmbedder
 from adapters.lessons.memory_text_index import MemoryTextIndex
 from adapters.vectors.memory_vector_index import MemoryVectorIndex
 from application.learner.ports import LessonText, StoredVectors
@@ -31,7 +32,7 @@ from domain.learner.lesson import Bin
 from domain.learner.ranking import RERANKED, clamped, fused
 from domain.learner.sections import texts_to_embed
 
-EMBEDDERS: dict[str, Callable[[], Embedder]] = {"hashing": HashingEmbedder}
+EMBEDDERS: dict[str, Callable[[], Embedder]] = {"hashing": HashingEmbedder, "onnx": OnnxEmbedder}
 OFF_TOPIC = Path(__file__).parent / "data" / "off_topic.jsonl"
 
 

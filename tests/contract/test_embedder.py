@@ -9,6 +9,7 @@ import math
 import struct
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from functools import cache
 from typing import NamedTuple
 
 import anyio
@@ -16,8 +17,12 @@ import anyio.lowlevel
 import pytest
 
 from adapters.embedders.hashing_embedder import HashingEmbedder
+from adapters.embedders.http_embedder import HttpEmbedder
+from adapters.embedders.onnx_embedder import OnnxEmbedder
 from application.shared.ports import Embedder
+from tests.fakes.embeddings_stand_in import EmbeddingsStandIn
 from tests.fakes.fake_embedder import FakeEmbedder
+from tests.integration.embedders.extra import require_onnx
 
 
 class Case(NamedTuple):
@@ -37,7 +42,32 @@ async def _hashing(_: pytest.FixtureRequest) -> AsyncIterator[Embedder]:
     yield HashingEmbedder()
 
 
-EMBEDDERS = {"fake": Case(_fake, works_off_the_loop=False), "hashing": Case(_hashing)}
+@asynccontextmanager
+async def _http(_: pytest.FixtureRequest) -> AsyncIterator[Embedder]:
+    with EmbeddingsStandIn() as stand_in:
+        embedder = HttpEmbedder(url=stand_in.url, model="word-counts")
+        await embedder.open()
+        yield embedder
+        await embedder.aclose()
+
+
+@cache
+def _packaged_model() -> OnnxEmbedder:
+    return OnnxEmbedder()
+
+
+@asynccontextmanager
+async def _onnx(_: pytest.FixtureRequest) -> AsyncIterator[Embedder]:
+    require_onnx()
+    yield _packaged_model()
+
+
+EMBEDDERS = {
+    "fake": Case(_fake, works_off_the_loop=False),
+    "hashing": Case(_hashing),
+    "http": Case(_http),
+    "onnx": Case(_onnx),
+}
 
 ODD_TEXTS = [
     "",

@@ -1,0 +1,146 @@
+"""Any OpenAI-compatible `/v1/embeddings`: hosted, or a model server of one's own."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Final
+
+import anyio
+import numpy as np
+from anyio import to_thread
+from numpy.typing import NDArray
+
+from adapters.circuit_breaker import CircuitBreaker
+from adapters.embedders.calibration import measured_floor, texts_to_calibrate_with
+from adapters.embedders.embeddings_api import EmbeddingsApi, EmbeddingsApiError
+from adapters.embedders.unit_vectors import unit_vectors
+from adapters.per_event_loop import PerEventLoop
+from adapters.retry_policy import RetryPolicy
+from application.shared.ports import Embedder
+from domain.errors import EmbedderUnavailable, InvalidConfiguration
+
+_WHAT: Final = "The embedder"
+_TIMEOUT_S: Final = 10.0
+_THRESHOLD: Final = 3
+_OPEN_S: Final = 2.0
+_AT_ONCE: Final = 64
+_LONGEST_TEXT: Final = 8_000
+"""Characters, about 2,000 tokens: what is longer is cut off, since servers refuse what exceeds their window."""
+
+_HEADER_SAFE: Final = re.compile(r"[\x21-\x7e]*")
+
+
+class HttpEmbedder(Embedder):
+    """Knows its dimension and its relevance floor once it has been reached: `open` sees to that.
+
+    Each request has 10 s, retries included. A blank text is a vector of zeros and is not sent. May be used in several
+    event loops. HTTP proxies are taken from the environment.
+    """
+
+    def __init__(
+        self,
+        *,
+        url: str,
+        model: str,
+        api_key: str = "",
+        retries: RetryPolicy | None = None,
+        timeout_s: float = _TIMEOUT_S,
+    ) -> None:
+        """`url` is the service's base, with or without `/v1` or `/v1/embeddings`. Raises `InvalidConfiguration`."""
+        if _HEADER_SAFE.fullmatch(api_key) is None:
+            raise InvalidConfiguration("MG_EMBEDDER_API_KEY has characters that no key has")
+        self._model = model
+        self._retries = retries or RetryPolicy(base_s=0.2)
+        self._timeout_s = timeout_s
+        self._circuit = CircuitBreaker(_WHAT, EmbedderUnavailable, threshold=_THRESHOLD, open_s=_OPEN_S)
+        self._clients = PerEventLoop(lambda: EmbeddingsApi(url=url, model=model, api_key=api_key))
+        self._dimension: int | None = None
+        self._floor: float | None = None
+        self._opening = anyio.Lock()
+
+    @property
+    def name(self) -> str:
+        return f"http:{self._model}"
+
+    @property
+    def dimension(self) -> int:
+        if self._dimension is None:
+            raise EmbedderUnavailable(
+                f"{_WHAT} has not been reached yet, its dimension is not known: try again shortly."
+            )
+        return self._dimension
+
+    @property
+    def relevance_floor(self) -> float:
+        """Measured when the model is first reached: see `calibration`. 0 until then."""
+        return self._floor or 0.0
+
+    async def open(self) -> None:
+        if self._floor is not None:
+            return
+        async with self._opening:
+            if self._floor is None:
+                self._floor = measured_floor(await self._embed(texts_to_calibrate_with()))
+
+    async def embed(self, texts: Sequence[str]) -> Sequence[bytes]:
+        sent = [text[:_LONGEST_TEXT] for text in texts if text.strip()]
+        if len(sent) < len(texts):
+            await self.open()
+        vectors: list[bytes] = []
+        for start in range(0, len(sent), _AT_ONCE):
+            vectors += await self._embed(sent[start : start + _AT_ONCE])
+        found = iter(vectors)
+        return [next(found) if text.strip() else bytes(4 * self.dimension) for text in texts]
+
+    async def aclose(self) -> None:
+        """Closes the running event loop's connections; other loops close theirs when they end."""
+        await self._clients.aclose()
+
+    async def _embed(self, texts: Sequence[str]) -> list[bytes]:
+        """One request's vectors, by the deadline, unless the circuit is open."""
+        with self._circuit.call() as call:
+            try:
+                with anyio.fail_after(self._timeout_s):
+                    matrix = await self._persistent(texts)
+            except TimeoutError as error:
+                detail = f"{_WHAT} did not answer within {self._timeout_s:g} s."
+                call.failed(detail)
+                raise EmbedderUnavailable(detail) from error
+            except EmbeddingsApiError as error:
+                if error.outage:
+                    call.failed(error.detail)
+                else:
+                    call.succeeded()
+                raise EmbedderUnavailable(error.detail) from error
+            call.succeeded()
+        self._check(matrix)
+        return await to_thread.run_sync(unit_vectors, matrix, _WHAT)
+
+    async def _persistent(self, texts: Sequence[str]) -> NDArray[np.float64]:
+        """After as many tries as the policy and the time left allow."""
+        client = await self._clients.current()
+        failures = 0
+        while True:
+            try:
+                return await client.embeddings(texts)
+            except EmbeddingsApiError as error:
+                failures += 1
+                wait_s = self._retries.wait_s(
+                    failures=failures,
+                    retry_after_s=error.retry_after_s,
+                    remaining_s=anyio.current_effective_deadline() - anyio.current_time(),
+                )
+                if wait_s is None or not error.retryable:
+                    raise
+            await anyio.sleep(wait_s)
+
+    def _check(self, matrix: NDArray[np.float64]) -> None:
+        """The first answer tells the dimension; another one later on would make vectors that cannot be compared."""
+        dimension = matrix.shape[1]
+        if self._dimension not in (None, dimension):
+            raise EmbedderUnavailable(
+                f"{_WHAT} ({self._model}) now answers with {dimension} dimensions instead of {self._dimension}: "
+                "check MG_EMBEDDER_MODEL and what serves it"
+            )
+        self._dimension = dimension
