@@ -1,4 +1,4 @@
-"""Deciding on several lessons: each by itself, whatever becomes of the others."""
+"""Doing the same to several things: each by itself, whatever becomes of the others."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING
 
 from domain.learner.lesson import Decision
-from entrypoints.cli.failures import Failure
+from entrypoints.cli.failures import ExitCode, Failure
 from entrypoints.cli.progress import each
 from entrypoints.cli.said import Said
 from entrypoints.cli.terminal import complain, on_one_line, say
@@ -22,26 +22,34 @@ _DONE = {
 }
 
 
-async def decide_all(service: Service, decision: Decision, lessons: Sequence[tuple[str, Said]]) -> None:
-    """Raises the worst `Failure` at the end, with how many there were."""
+async def decide_all(service: Service, decision: Decision, said_of: dict[str, Said]) -> None:
+    """Decides the same on each lesson. Raises the worst `Failure` at the end."""
 
-    async def decide(lesson: tuple[str, Said]) -> None:
-        after = await service.decide(lesson[0], decision, lesson[1])
-        say(f"{_DONE[decision]}  {after.id}  {on_one_line(after.title)}")
+    async def decide(lesson_id: str) -> str:
+        after = await service.decide(lesson_id, decision, said_of[lesson_id])
+        return f"{after.id}  {on_one_line(after.title)}"
 
-    await one_by_one(lessons, decide, _DONE[decision])
+    await one_by_one(list(said_of), decide, _DONE[decision])
 
 
-async def one_by_one(
-    lessons: Sequence[tuple[str, Said]], work: Callable[[tuple[str, Said]], Awaitable[None]], done: str
-) -> None:
-    failures: list[Failure] = []
-    for lesson in each(lessons, done.capitalize()):
+async def one_by_one(ids: Sequence[str], work: Callable[[str], Awaitable[str]], done: str) -> None:
+    """Does `work` with each id, and says afterwards what it answers. Raises the worst `Failure` at the end.
+
+    A service that does not answer, or refuses the key, is not asked again.
+    """
+    lines: list[str] = []
+    failures: dict[str, Failure] = {}
+    for one in each(ids, done.capitalize()):
         try:
-            await work(lesson)
-        except Failure as failure:
-            complain(f"{lesson[0]}: {failure.message}")
-            failures.append(failure)
+            lines.append(await work(one))
+        except Failure as error:
+            failures[one] = error
+            if error.code in (ExitCode.UNREACHABLE, ExitCode.DENIED):
+                break
+    for line in lines:
+        say(f"{done}  {line}")
+    for one, failure in failures.items():
+        complain(f"{one}: {failure.message}")
     if failures:
-        worst = max(failures, key=lambda one: one.code)
-        raise Failure(f"{len(failures)} of {len(lessons)} could not be {done}", worst.code)
+        worst = max(failure.code for failure in failures.values())
+        raise Failure(f"{len(ids) - len(lines)} of {len(ids)} could not be {done}", worst)

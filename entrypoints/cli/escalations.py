@@ -11,9 +11,8 @@ from domain.feedback.escalation import State
 from entrypoints.cli.decisions import one_by_one
 from entrypoints.cli.failures import ExitCode, Failure
 from entrypoints.cli.options import AsJson, Limit, OfLesson
-from entrypoints.cli.said import Said
 from entrypoints.cli.session import Session
-from entrypoints.cli.terminal import moment, on_one_line, print_json, print_table, remark, say
+from entrypoints.cli.terminal import moment, on_one_line, print_json, print_table, remark
 
 if TYPE_CHECKING:
     from entrypoints.cli.service import Service
@@ -68,11 +67,11 @@ def retry(
         where = EscalationFilter(state=State.FAILED)
         ids = escalation_ids or [one.id for one in await service.escalations(where)]
 
-        async def retry_one(one: tuple[str, Said]) -> None:
-            after = await service.retry(one[0])
-            say(f"{after.state.value}  {after.id}  {on_one_line(after.target)}")
+        async def retry_one(escalation_id: str) -> str:
+            after = await service.retry(escalation_id)
+            return f"{after.id}  {after.state.value}  {on_one_line(after.target)}"
 
-        await one_by_one([(one, Said()) for one in ids], retry_one, "retried")
+        await one_by_one(ids, retry_one, "made due")
         return len(ids)
 
     if not Session.of(context).ask(work):

@@ -113,8 +113,8 @@ def add(
 def disable(context: typer.Context, lesson_ids: LessonIds, note: Note = None, reviewer: Reviewer = None) -> None:
     """Take lessons out of matching until they are approved again."""
     said = Said(reviewer=reviewer or user_name(), note=note)
-    lessons = [(one, said) for one in lesson_ids]
-    Session.of(context).ask(lambda service: decide_all(service, Decision.DISABLE, lessons))
+    said_of = dict.fromkeys(lesson_ids, said)
+    Session.of(context).ask(lambda service: decide_all(service, Decision.DISABLE, said_of))
 
 
 @app.command("erase")
@@ -124,10 +124,10 @@ def erase(context: typer.Context, lesson_ids: LessonIds, yes: Yes = False) -> No
         typer.confirm(f"Erase {len(lesson_ids)} lessons for good?", abort=True, err=True)
 
     async def work(service: Service) -> None:
-        async def erase_one(lesson: tuple[str, Said]) -> None:
-            await service.erase(lesson[0])
-            say(f"erased  {lesson[0]}")
+        async def erase_one(lesson_id: str) -> str:
+            await service.erase(lesson_id)
+            return lesson_id
 
-        await one_by_one([(one, Said()) for one in lesson_ids], erase_one, "erased")
+        await one_by_one(lesson_ids, erase_one, "erased")
 
     Session.of(context).ask(work)

@@ -12,12 +12,19 @@ T = TypeVar("T")
 
 
 def each(items: Sequence[T], what: str) -> Iterator[T]:
-    """The items one by one, with a bar that goes when the last is done."""
+    """The items one by one, with a bar that goes when the last is done. Nothing may be printed meanwhile."""
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn  # noqa: PLC0415
 
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     out = console(stderr=True)
-    with Progress(*columns, console=out, transient=True, disable=not out.is_terminal or len(items) < 2) as progress:
+    with Progress(
+        *columns,
+        console=out,
+        transient=True,
+        redirect_stdout=False,
+        redirect_stderr=False,
+        disable=not out.is_terminal or len(items) < 2,
+    ) as progress:
         task = progress.add_task(what, total=len(items))
         for item in items:
             yield item

@@ -71,14 +71,14 @@ def approve(
         raise Failure("name the lessons to approve, or give --all", ExitCode.USAGE)
     said = Said(reviewer=reviewer or user_name(), note=note, version=version)
     session = Session.of(context)
-    lessons = [(one, said) for one in lesson_ids or ()]
+    said_of = dict.fromkeys(lesson_ids or (), said)
     if everything:
         queue = session.ask(lambda service: service.queue())
-        lessons = [(one.id, msgspec.structs.replace(said, version=one.version)) for one in queue]
-        if lessons and not yes:
-            typer.confirm(f"Approve all {len(lessons)} lessons that await review?", abort=True, err=True)
-    session.ask(lambda service: decide_all(service, Decision.APPROVE, lessons))
-    if not lessons:
+        said_of = {one.id: msgspec.structs.replace(said, version=one.version) for one in queue}
+        if said_of and not yes:
+            typer.confirm(f"Approve all {len(said_of)} lessons that await review?", abort=True, err=True)
+    session.ask(lambda service: decide_all(service, Decision.APPROVE, said_of))
+    if not said_of:
         remark("nothing awaits review")
 
 
@@ -88,8 +88,8 @@ def reject(
 ) -> None:
     """Turn lessons down: they match no more."""
     said = Said(reviewer=reviewer or user_name(), note=note, version=version)
-    lessons = [(one, said) for one in lesson_ids]
-    Session.of(context).ask(lambda service: decide_all(service, Decision.REJECT, lessons))
+    said_of = dict.fromkeys(lesson_ids, said)
+    Session.of(context).ask(lambda service: decide_all(service, Decision.REJECT, said_of))
 
 
 @app.command("edit")

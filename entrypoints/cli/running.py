@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from enum import Enum
 from pathlib import Path
 from typing import Annotated
@@ -21,6 +22,9 @@ _APPS = {
     App.LEARNER: ("memorygrid_learner.main:app", 8000),
 }
 
+#: Seconds that requests in flight have to finish when the service is asked to end.
+_TO_FINISH_S = 10
+
 
 def register(app: typer.Typer) -> None:
     app.command("serve")(serve)
@@ -28,7 +32,7 @@ def register(app: typer.Typer) -> None:
 
 
 def serve(
-    which: Annotated[App, typer.Argument(help="Which service.", metavar="[incorporator|learner]")] = App.INCORPORATOR,
+    which: Annotated[App, typer.Argument(help="Which service.", metavar="SERVICE")] = App.INCORPORATOR,
     host: Annotated[str, typer.Option(help="The address to listen at.")] = "127.0.0.1",
     port: Annotated[
         int | None, typer.Option(help="The port.", min=0, max=65535, show_default="8001, the Learner 8000")
@@ -42,7 +46,18 @@ def serve(
     import uvicorn  # noqa: PLC0415 - other commands need none of it
 
     name, usual = _APPS[which]
-    uvicorn.run(name, host=host, port=usual if port is None else port, access_log=access_log)
+    signal.signal(signal.SIGTERM, _end)  # uvicorn hands the signal on when all is finished
+    uvicorn.run(
+        name,
+        host=host,
+        port=usual if port is None else port,
+        access_log=access_log,
+        timeout_graceful_shutdown=_TO_FINISH_S,
+    )
+
+
+def _end(_signal: int, _frame: object) -> None:
+    raise SystemExit(0)
 
 
 def demo(

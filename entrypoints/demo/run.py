@@ -37,9 +37,13 @@ def tell_story(base: Path, *, keep: bool) -> None:
     told.title("MemoryGrid: agents that learn from what went wrong")
     told.say("Lessons are recorded, reviewed by people, matched to problems, tried out, and repaired when they fail.")
     folder = story_folder(base)
-    with _interruptible(), _started(folder) as service:
-        told.say(f"Everything below is real: a service at {service.url}, with databases of its own in {folder}.")
-        anyio.run(_told, service.url, told)
+    try:
+        with _interruptible(), _started(folder) as service:
+            told.say(f"Everything below is real: a service at {service.url}, with databases of its own in {folder}.")
+            anyio.run(_told, service.url, told)
+    except KeyboardInterrupt:
+        remove(folder)
+        raise
     if told.broken:
         raise Failure(f"{told.broken} expectations did not come true; see {folder}", ExitCode.NO)
     told.title(f"All {told.kept} expectations came true, in {time.monotonic() - started:.1f} s.")

@@ -6,7 +6,6 @@ from enum import Enum
 from pathlib import Path
 
 import msgspec
-from sqlalchemy.engine import URL
 
 from adapters.sql.database import Database
 from adapters.sql.dialects import parse_dsn
@@ -15,10 +14,13 @@ from domain.errors import StoreUnavailable
 from entrypoints.settings import Settings
 
 
-class SchemaState(str, Enum):
+class State(str, Enum):
+    """`newer`: of a program newer than this one."""
+
     UP_TO_DATE = "up_to_date"
     MISSING = "missing"
-    OTHER_VERSION = "other_version"
+    OLDER = "older"
+    NEWER = "newer"
     UNREACHABLE = "unreachable"
 
 
@@ -27,10 +29,52 @@ class DatabaseState(msgspec.Struct, frozen=True, kw_only=True):
 
     name: str
     address: str
-    state: SchemaState
+    state: State
     revision: str | None
     needed: str
     problem: str | None = None
+
+
+class _Checked:
+    """One of the two."""
+
+    def __init__(self, name: str, dsn: str, schema: Schema) -> None:
+        self._name = name
+        self._address = parse_dsn(dsn).render_as_string(hide_password=True)
+        self._schema = schema
+        self._database = Database(dsn, schema)
+
+    async def look(self) -> DatabaseState:
+        file = self._database.file
+        if file is not None and not _exists(file):
+            return self._is(State.MISSING)
+        try:
+            revision = (await self._database.check()).current
+        except StoreUnavailable as error:
+            return self._is(State.UNREACHABLE, problem=error.detail)
+        finally:
+            await self._database.aclose()
+        if revision is None:
+            return self._is(State.MISSING)
+        if revision == self._schema.head:
+            return self._is(State.UP_TO_DATE, revision)
+        return self._is(State.OLDER if revision in self._schema.revisions else State.NEWER, revision)
+
+    async def upgrade(self) -> None:
+        try:
+            await self._database.upgrade()
+        finally:
+            await self._database.aclose()
+
+    def _is(self, state: State, revision: str | None = None, problem: str | None = None) -> DatabaseState:
+        return DatabaseState(
+            name=self._name,
+            address=self._address,
+            state=state,
+            revision=revision,
+            needed=self._schema.head,
+            problem=problem,
+        )
 
 
 class Databases:
@@ -38,54 +82,23 @@ class Databases:
 
     def __init__(self, settings: Settings) -> None:
         self._all = (
-            ("object_store", settings.lessons_dsn, OBJECT_STORE),
-            ("feedback_database", settings.feedback_dsn, FEEDBACK_DATABASE),
+            _Checked("object_store", settings.lessons_dsn, OBJECT_STORE),
+            _Checked("feedback_database", settings.feedback_dsn, FEEDBACK_DATABASE),
         )
 
     async def look(self) -> list[DatabaseState]:
         """The state of each."""
-        return [await _state(name, dsn, schema) for name, dsn, schema in self._all]
+        return [await one.look() for one in self._all]
 
     async def upgrade(self) -> list[DatabaseState]:
-        """Runs the migrations that are missing; the states afterwards. One that is away is left as it is."""
-        for name, dsn, schema in self._all:
-            if (await _state(name, dsn, schema)).state in (SchemaState.MISSING, SchemaState.OTHER_VERSION):
-                database = Database(dsn, schema)
-                try:
-                    await database.upgrade()
-                finally:
-                    await database.aclose()
+        """Runs the migrations that are missing; the states afterwards.
+
+        Raises `StoreUnavailable`, and `InvalidConfiguration` for a database that is newer than this program.
+        """
+        for one in self._all:
+            await one.upgrade()
         return await self.look()
 
 
-async def _state(name: str, dsn: str, schema: Schema) -> DatabaseState:
-    url, database = parse_dsn(dsn), Database(dsn, schema)
-    revision, problem = None, None
-    if _is_there(url):
-        try:
-            revision = (await database.check()).current
-        except StoreUnavailable as error:
-            problem = error.detail
-        finally:
-            await database.aclose()
-    return DatabaseState(
-        name=name,
-        address=url.render_as_string(hide_password=True),
-        state=_judged(revision, problem, schema),
-        revision=revision,
-        needed=schema.head,
-        problem=problem,
-    )
-
-
-def _is_there(url: URL) -> bool:
-    """False for a SQLite file that connecting would create."""
-    return url.get_backend_name() != "sqlite" or Path(url.database or "").exists()
-
-
-def _judged(revision: str | None, problem: str | None, schema: Schema) -> SchemaState:
-    if problem is not None:
-        return SchemaState.UNREACHABLE
-    if revision is None:
-        return SchemaState.MISSING
-    return SchemaState.UP_TO_DATE if revision == schema.head else SchemaState.OTHER_VERSION
+def _exists(file: str) -> bool:
+    return Path(file).exists()

@@ -9,7 +9,8 @@ from application.shared.ports import LlmPrompt
 from domain.errors import EmbedderMismatch, InvalidConfiguration, MemoryGridError
 from domain.feedback.escalation import State
 from entrypoints.apps import close_incorporator
-from entrypoints.cli.checks.databases import Databases, DatabaseState, SchemaState
+from entrypoints.cli.checks.databases import Databases, DatabaseState
+from entrypoints.cli.checks.databases import State as Schema
 from entrypoints.cli.checks.findings import ADVICE, Finding, Level, of_check, of_failed
 from entrypoints.cli.local import local_container
 from entrypoints.container import IncorporatorContainer
@@ -17,14 +18,15 @@ from entrypoints.settings import Settings
 
 _ASK_S = 20.0
 _WORDS = {
-    SchemaState.UP_TO_DATE: (Level.OK, "up to date", None),
-    SchemaState.MISSING: (Level.ATTENTION, "not there yet", "Nothing: it is made with the first start."),
-    SchemaState.OTHER_VERSION: (Level.BAD, "of another version", "Run `memorygrid db upgrade`, or update the program."),
+    Schema.UP_TO_DATE: (Level.OK, "is up to date", None),
+    Schema.MISSING: (Level.ATTENTION, "is not there yet", "Nothing: it is made with the first start."),
+    Schema.OLDER: (Level.BAD, "is of an older version", "Run `memorygrid db upgrade`."),
+    Schema.NEWER: (Level.BAD, "is of a newer version", "Update the program."),
 }
 
 
 async def check_up(*, ask_llm: bool) -> AsyncIterator[Finding]:
-    """Finds out one thing after the other. Creates nothing that is not there."""
+    """Finds out one thing after the other. Makes no database; what is derived from one catches up by this."""
     try:
         container = local_container()
     except InvalidConfiguration as error:
@@ -38,7 +40,7 @@ async def check_up(*, ask_llm: bool) -> AsyncIterator[Finding]:
     try:
         yield _rules(container)
         yield await _embedder(container)
-        if all(state.state is SchemaState.UP_TO_DATE for state in states):
+        if all(state.state is Schema.UP_TO_DATE for state in states):
             async for finding in _derived(container):
                 yield finding
             yield await _outbox(container)
@@ -50,10 +52,10 @@ async def check_up(*, ask_llm: bool) -> AsyncIterator[Finding]:
 
 def _of_database(state: DatabaseState) -> Finding:
     if state.problem is not None:
-        found = f"{state.address} {state.problem}"
+        found = f"{state.address}: {state.problem}"
         return Finding(name=state.name, level=Level.BAD, found=found, advice=ADVICE[state.name])
     level, words, advice = _WORDS[state.state]
-    return Finding(name=state.name, level=level, found=f"{state.address} is {words}", advice=advice)
+    return Finding(name=state.name, level=level, found=f"{state.address} {words}", advice=advice)
 
 
 def _rules(container: IncorporatorContainer) -> Finding:

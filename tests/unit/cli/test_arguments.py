@@ -71,7 +71,7 @@ def test_an_unusable_configuration_is_told_in_full_and_ends_with_2(cli: Cli, mon
 def test_a_store_out_of_reach_ends_with_3(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MG_TIDB_DSN", "postgresql+asyncpg://user:secret@127.0.0.1:1/none")
     shown = cli("lessons", "list", code=3).stderr
-    assert "the object store does not answer" in shown
+    assert "the object store cannot be used just now" in shown
     assert "secret" not in shown
 
 

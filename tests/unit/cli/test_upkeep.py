@@ -54,7 +54,7 @@ def test_a_database_that_is_away_is_bad_and_its_password_is_not_shown(
     monkeypatch.setenv("MG_FEEDBACK_TIDB_DSN", "postgresql+asyncpg://user:secret@127.0.0.1:1/none")
     result = cli("doctor", code=1)
     assert "✗  feedback_database" in result.stdout
-    assert "does not answer" in result.stdout
+    assert "cannot be used just now" in result.stdout
     assert "secret" not in result.output
     assert "secret" not in cli("db", "check", code=3).output
 
@@ -95,6 +95,13 @@ def test_missing_databases_are_a_no_and_are_made_by_an_upgrade(bare_home: Path) 
 def test_an_upgrade_of_a_database_that_is_up_to_date_changes_nothing(stocked: Cli) -> None:
     stocked("db", "upgrade")
     assert len(stocked.json("lessons", "list")) == 2
+
+
+def test_a_database_of_a_newer_program_is_bad_and_left_alone(stocked: Cli, home: Path) -> None:
+    _execute(home, "UPDATE alembic_version_lessons SET version_num = 'lessons_9999'")
+    assert [one["state"] for one in stocked.json("db", "check", code=1)] == ["newer", "up_to_date"]
+    assert "update the program" in stocked("db", "upgrade", code=2).stderr
+    assert "Update the program" in stocked("doctor", code=1).stdout
 
 
 def _execute(home: Path, statement: str) -> None:
