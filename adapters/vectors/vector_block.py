@@ -5,14 +5,11 @@ from __future__ import annotations
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
-Vectors = NDArray[np.float32]
-"""float32[n, dimension], each row of length 1 (or all zeros)."""
-
-Cosines = NDArray[np.float32]
+from adapters.vectors.cosines import Cosines, Lesson, Vectors
 
 GONE: Final = -1
+"""The group of what has been removed."""
 
 
 class VectorBlock:
@@ -36,14 +33,14 @@ class VectorBlock:
     def fits(self, count: int) -> bool:
         return self._used + count <= len(self._rows)
 
-    def add(self, lesson_id: str, group: int, vectors: Vectors) -> int:
-        """The slot of the new lesson; `group` (0 or more) is what searches can be restricted to."""
+    def add(self, lesson: Lesson) -> int:
+        """The slot of the new lesson."""
         slot = len(self.lesson_ids)
-        end = self._used + len(vectors)
-        self._rows[self._used : end] = vectors
+        end = self._used + len(lesson.vectors)
+        self._rows[self._used : end] = lesson.vectors
         self._starts[slot + 1] = self._used = end
-        self._groups[slot] = group
-        self.lesson_ids.append(lesson_id)
+        self._groups[slot] = lesson.group
+        self.lesson_ids.append(lesson.id)
         return slot
 
     def remove(self, slot: int) -> None:

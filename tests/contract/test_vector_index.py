@@ -48,6 +48,11 @@ async def _memory(_: pytest.FixtureRequest) -> AsyncIterator[VectorIndex]:
 
 
 @asynccontextmanager
+async def _memory_coded(_: pytest.FixtureRequest) -> AsyncIterator[VectorIndex]:
+    yield MemoryVectorIndex(exact_bytes=0)
+
+
+@asynccontextmanager
 async def _pgvector(request: pytest.FixtureRequest) -> AsyncIterator[VectorIndex]:
     server: PostgresServer = request.getfixturevalue("postgres_server")
     index = PgvectorIndex(server.create_database(f"vectors_{secrets.token_hex(6)}"))
@@ -64,7 +69,13 @@ async def _milvus(request: pytest.FixtureRequest) -> AsyncIterator[VectorIndex]:
     await index.aclose()
 
 
-INDICES = {"fake": Case(_fake), "memory": Case(_memory), "pgvector": Case(_pgvector), "milvus": Case(_milvus)}
+INDICES = {
+    "fake": Case(_fake),
+    "memory": Case(_memory),
+    "memory, coded": Case(_memory_coded, tolerance=1e-4),
+    "pgvector": Case(_pgvector),
+    "milvus": Case(_milvus),
+}
 
 
 @pytest.fixture(params=INDICES)

@@ -1,0 +1,75 @@
+"""A stretch of memory that holds vectors in half the room, and their sign codes."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from adapters.vectors.cosines import Cosines, Vectors
+from adapters.vectors.sign_codes import WORDS, Codes, Distances, distances
+from adapters.vectors.vector_block import GONE
+
+FAR: Final = 64 * WORDS + 1
+"""The distance of a row that is not asked for: more than that of any other."""
+
+_COARSE: Final = 6
+"""Words of a code that every row is compared by: one column a row, so that all of a word is read in one sweep."""
+
+_STEPS: Final = 32_767
+
+Rows = NDArray[np.intp]
+
+
+class CodedBlock:
+    """Rows of 16-bit whole numbers with one scale each: a cosine is off by less than 1e-5."""
+
+    ROWS: Final = 65_536
+
+    def __init__(self, dimension: int) -> None:
+        self._steps = np.empty((self.ROWS, dimension), np.int16)
+        self._scales = np.empty(self.ROWS, np.float32)
+        self._coarse = np.empty((_COARSE, self.ROWS), np.uint64)
+        self._fine = np.empty((self.ROWS, WORDS - _COARSE), np.uint64)
+        self._groups = np.full(self.ROWS, GONE, np.int8)
+        self.owners = np.empty(self.ROWS, np.int32)
+        self.used = 0
+        self._has_gone = False
+
+    def write(self, rows: slice, vectors: Vectors, codes: Codes, group: int, owner: int) -> None:
+        scales = np.maximum(np.abs(vectors).max(axis=1), np.finfo(np.float32).tiny) / np.float32(_STEPS)
+        self._steps[rows] = np.rint(vectors / scales[:, np.newaxis])
+        self._scales[rows] = scales
+        self._coarse[:, rows] = codes[:, :_COARSE].T
+        self._fine[rows] = codes[:, _COARSE:]
+        self._groups[rows] = group
+        self.owners[rows] = owner
+        self.used = max(self.used, rows.stop)
+
+    def forget(self, rows: slice) -> None:
+        self._groups[rows] = GONE
+        self._has_gone = True
+
+    def vectors(self, rows: slice) -> Vectors:
+        vectors: Vectors = self._steps[rows] * self._scales[rows, np.newaxis]
+        return vectors
+
+    def cosines(self, rows: Rows, query: Vectors) -> Cosines:
+        cosines: Cosines = (self._steps.take(rows, axis=0).astype(np.float32) @ query) * self._scales.take(rows)
+        return cosines
+
+    def coarse(self, code: Codes, group: int | None) -> Distances:
+        """Each row's distance by the first words, `FAR` where it is gone or in another group."""
+        found = distances(self._coarse[:, : self.used], code[0, :_COARSE])
+        if group is None and not self._has_gone:
+            return found
+        groups = self._groups[: self.used]
+        np.putmask(found, groups == GONE if group is None else groups != group, FAR)
+        return found
+
+    def fine(self, code: Codes, rows: Rows) -> Distances:
+        """The distance of each of these rows by the other words."""
+        counts = np.bitwise_count(self._fine.take(rows, axis=0) ^ code[0, _COARSE:])
+        found: Distances = np.add.reduce(np.ascontiguousarray(counts.T), axis=0, dtype=np.uint16)
+        return found

@@ -1,0 +1,150 @@
+"""Nearest lessons among very many: candidates by sign codes, then their cosines. Not for several threads at once."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from typing import Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from adapters.vectors.coded_block import FAR, CodedBlock, Rows
+from adapters.vectors.cosines import ROUNDING, Cosines, Lesson, Vectors, best_cosines, first, least_of_first
+from adapters.vectors.sign_codes import Codes, Distances, SignCoder
+
+_CANDIDATES: Final = 512
+_CANDIDATES_A_HIT: Final = 16
+"""Vectors whose cosines are computed: so many for each hit that is asked for, and at least so many."""
+
+_COMPARED: Final = 32
+"""Times as many are compared by their whole codes."""
+
+
+class _Place(NamedTuple):
+    block: CodedBlock
+    rows: slice
+    owner: int
+    group: int
+
+
+class CodedVectors:
+    """Lessons with their vectors in 2.2 bytes a number, the nearest found with a recall of 0.99 and more.
+
+    A change touches the lesson's own rows only; the room that a removal leaves is used again. What is found depends on
+    the vectors and not on when they came.
+    """
+
+    def __init__(self, dimension: int) -> None:
+        self._dimension = dimension
+        self._coder = SignCoder(dimension)
+        self._blocks: list[CodedBlock] = []
+        self._places: dict[str, _Place] = {}
+        self._owners: list[str] = []
+        self._free_owners: list[int] = []
+        self._free_rows: dict[int, list[tuple[CodedBlock, int]]] = defaultdict(list)
+        self.rows = 0
+
+    def __len__(self) -> int:
+        return len(self._places)
+
+    @property
+    def blocks(self) -> int:
+        """How many stretches of memory are in use."""
+        return len(self._blocks)
+
+    def put(self, lessons: Sequence[Lesson]) -> None:
+        """Adds or replaces lessons; one without any vector is just removed."""
+        if not lessons:
+            return
+        codes = self._coder.codes(np.concatenate([lesson.vectors for lesson in lessons]))
+        end = 0
+        for lesson in lessons:
+            start, end = end, end + len(lesson.vectors)
+            self.remove(lesson.id)
+            if start < end:
+                self._write(lesson, codes[start:end])
+
+    def remove(self, lesson_id: str) -> None:
+        """No error where it is not there."""
+        place = self._places.pop(lesson_id, None)
+        if place is None:
+            return
+        place.block.forget(place.rows)
+        count = place.rows.stop - place.rows.start
+        self._free_rows[count].append((place.block, place.rows.start))
+        self._free_owners.append(place.owner)
+        self.rows -= count
+
+    def nearest(self, query: Vectors, limit: int, group: int | None) -> list[tuple[str, float]]:
+        """Up to `limit` lessons with their best cosine, best first, equal ones by id."""
+        if limit <= 0:
+            return []
+        if not query.any():
+            alike = (one for one, place in self._places.items() if group is None or place.group == group)
+            return first(dict.fromkeys(alike, 0.0), limit)
+        owners, cosines = self._candidates(query, max(_CANDIDATES, _CANDIDATES_A_HIT * limit), group)
+        lessons, whose = np.unique(owners, return_inverse=True)
+        best = np.full(len(lessons), -np.inf, np.float32)
+        np.maximum.at(best, whose, cosines)
+        likely = lessons[best >= least_of_first(best, limit) - ROUNDING]
+        return first(self.cosines(query, [self._owners[owner] for owner in likely.tolist()]), limit)
+
+    def cosines(self, query: Vectors, lesson_ids: Iterable[str]) -> dict[str, float]:
+        """The best cosine of each of these lessons that is there."""
+        places = ((one, self._places[one]) for one in lesson_ids if one in self._places)
+        return best_cosines(query, ((one, place.block.vectors(place.rows)) for one, place in places))
+
+    def _write(self, lesson: Lesson, codes: Codes) -> None:
+        count = len(lesson.vectors)
+        block, start = self._room(count)
+        place = _Place(block, slice(start, start + count), self._new_owner(lesson.id), lesson.group)
+        block.write(place.rows, lesson.vectors, codes, lesson.group, place.owner)
+        self._places[lesson.id] = place
+        self.rows += count
+
+    def _candidates(self, query: Vectors, wanted: int, group: int | None) -> tuple[NDArray[np.int32], Cosines]:
+        """About `wanted` rows that are most likely the nearest: their lessons' numbers and their cosines."""
+        code = self._coder.codes(query[np.newaxis])
+        coarse = [block.coarse(code, group) for block in self._blocks]
+        rows = _closest(coarse, wanted * _COMPARED)
+        whole = [
+            distances.take(chosen) + block.fine(code, chosen)
+            for block, distances, chosen in zip(self._blocks, coarse, rows, strict=True)
+        ]
+        kept = [chosen.take(closest) for chosen, closest in zip(rows, _closest(whole, wanted), strict=True)]
+        pairs = list(zip(self._blocks, kept, strict=True))
+        owners = np.concatenate([block.owners.take(chosen) for block, chosen in pairs])
+        return owners, np.concatenate([block.cosines(chosen, query) for block, chosen in pairs])
+
+    def _room(self, count: int) -> tuple[CodedBlock, int]:
+        """Where so many rows can be written: in the smallest gap that is large enough, else at the end."""
+        fitting = min((size for size, gaps in self._free_rows.items() if gaps and size >= count), default=None)
+        if fitting is not None:
+            block, start = self._free_rows[fitting].pop()
+            if fitting > count:
+                self._free_rows[fitting - count].append((block, start + count))
+            return block, start
+        if not self._blocks or self._blocks[-1].used + count > CodedBlock.ROWS:
+            self._blocks.append(CodedBlock(self._dimension))
+        return self._blocks[-1], self._blocks[-1].used
+
+    def _new_owner(self, lesson_id: str) -> int:
+        if not self._free_owners:
+            self._owners.append("")
+            self._free_owners.append(len(self._owners) - 1)
+        owner = self._free_owners.pop()
+        self._owners[owner] = lesson_id
+        return owner
+
+
+def _closest(distances: Sequence[Distances], wanted: int) -> list[Rows]:
+    """Of each list the positions of those that are among the `wanted` smallest of all, or as small as the last."""
+    least, most = 0, FAR - 1
+    while least < most:
+        middle = (least + most) // 2
+        if sum(int(np.count_nonzero(some <= middle)) for some in distances) >= wanted:
+            most = middle
+        else:
+            least = middle + 1
+    return [np.flatnonzero(some <= most) for some in distances]

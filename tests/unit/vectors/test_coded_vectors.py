@@ -1,0 +1,114 @@
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+
+from adapters.vectors.coded_block import CodedBlock
+from adapters.vectors.coded_vectors import CodedVectors
+from adapters.vectors.cosines import Lesson, Vectors
+from adapters.vectors.sign_codes import WORDS, SignCoder, distances
+from tests.unit.vectors.unit_vectors import DIMENSION, best, vectors
+
+
+def topics(number: int) -> list[Lesson]:
+    """Lessons around a hundred topics, three vectors each."""
+    centres = vectors(100, 1)
+    return [
+        Lesson(f"{at:05}", at % 2, np.concatenate([vectors(2, 10 + at, centres[at % 100]), vectors(1, 10**6 + at)]))
+        for at in range(number)
+    ]
+
+
+def queries(number: int) -> list[Vectors]:
+    centres = vectors(100, 1)
+    return [vectors(1, 10**7 + at, centres[at % 100])[0] for at in range(number)]
+
+
+def ids(found: Sequence[tuple[str, float]]) -> list[str]:
+    return [lesson_id for lesson_id, _ in found]
+
+
+@pytest.fixture(scope="module")
+def lessons() -> list[Lesson]:
+    return topics(4_000)
+
+
+@pytest.fixture(scope="module")
+def index(lessons: list[Lesson]) -> CodedVectors:
+    index = CodedVectors(DIMENSION)
+    for start in range(0, len(lessons), 500):
+        index.put(lessons[start : start + 500])
+    return index
+
+
+@pytest.mark.parametrize("group", [None, 1])
+def test_nearly_all_of_the_nearest_are_found(index: CodedVectors, lessons: list[Lesson], group: int | None) -> None:
+    found = [set(ids(index.nearest(query, 10, group))) & set(best(query, lessons, 10, group)) for query in queries(40)]
+    assert sum(map(len, found)) >= 0.99 * 400
+
+
+def test_cosines_are_almost_exact(index: CodedVectors, lessons: list[Lesson]) -> None:
+    (query,) = queries(1)
+    for lesson in lessons[:300]:
+        (found,) = index.cosines(query, [lesson.id]).values()
+        assert found == pytest.approx(float((lesson.vectors @ query).max()), abs=1e-5)
+
+
+def test_what_is_found_does_not_depend_on_when_it_came(index: CodedVectors, lessons: list[Lesson]) -> None:
+    other = CodedVectors(DIMENSION)
+    shuffled = random.Random(2).sample(lessons, len(lessons))
+    other.put(topics(50))
+    other.put(shuffled)
+    for query in queries(5):
+        assert other.nearest(query, 10, None) == index.nearest(query, 10, None)
+
+
+def test_a_small_group_is_found_whole(index: CodedVectors) -> None:
+    rare = [Lesson(f"rare {at}", 2, vectors(1, at)) for at in range(5)]
+    index.put(rare)
+    query = vectors(1, 77)[0]
+    assert ids(index.nearest(query, 10, 2)) == best(query, rare, 10)
+    for lesson in rare:
+        index.remove(lesson.id)
+    assert index.nearest(query, 10, 2) == []
+
+
+def test_room_is_used_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(CodedBlock, "ROWS", 64)
+    index = CodedVectors(DIMENSION)
+    chance = random.Random(4)
+    there: dict[str, Lesson] = {}
+    for turn in range(400):
+        lesson = Lesson(f"{chance.randrange(30)}", turn % 2, vectors(chance.randrange(4), turn))
+        there[lesson.id] = lesson
+        index.put([lesson])
+        if turn % 3 == 0:
+            gone = f"{chance.randrange(30)}"
+            index.remove(gone)
+            there.pop(gone, None)
+    query = vectors(1, 5)[0]
+    assert ids(index.nearest(query, 10, None)) == best(query, [one for one in there.values() if len(one.vectors)], 10)
+    assert index.rows == sum(len(lesson.vectors) for lesson in there.values())
+    assert index.blocks <= 3
+
+
+def test_a_zero_query_is_equally_similar_to_all() -> None:
+    index = CodedVectors(DIMENSION)
+    index.put([Lesson("b", 0, vectors(1, 1)), Lesson("a", 1, vectors(1, 2)), Lesson("c", 1, vectors(1, 3))])
+    zero = np.zeros(DIMENSION, np.float32)
+    assert index.nearest(zero, 2, None) == [("a", 0.0), ("b", 0.0)]
+    assert index.nearest(zero, 2, 1) == [("a", 0.0), ("c", 0.0)]
+
+
+@pytest.mark.parametrize("dimension", [8, 384, 1_100])
+def test_distances_of_codes_tell_the_angle(dimension: int) -> None:
+    made = np.random.default_rng(1).standard_normal((200, dimension)).astype(np.float32)
+    near = made[0] + made[1:] * np.linspace(0.1, 2.0, 199, dtype=np.float32)[:, np.newaxis]
+    near /= np.linalg.norm(near, axis=1, keepdims=True)
+    codes = SignCoder(dimension).codes(near)
+    found = distances(np.ascontiguousarray(codes[1:].T), codes[0])
+    angles = np.arccos(np.clip(near[1:] @ near[0], -1.0, 1.0))
+    assert found == pytest.approx(angles / np.pi * 64 * WORDS, abs=120 if dimension > 8 else 450)
