@@ -7,18 +7,20 @@ and the page has not started one, it is there with its defaults. A block with a 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.docs.blocks import Block, blocks_of, name_of, pages
+from tests.docs.blocks import PROJECT, Block, blocks_of, name_of, pages
 from tests.docs.checks import check_output, check_shape
 from tests.docs.shell import Done, Shell
 
 _SERVE = "uvicorn memorygrid_incorporator.main:app --port 8001 --log-level warning"
+_TARGETS = set(re.findall(r"^([a-z-]+):", (PROJECT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE))
 _RUN = {"bash", "python"}
-_SHOWN = {"json", "text"}
+_SHOWN = {"", "json", "text"}
 
 
 @pytest.fixture
@@ -65,8 +67,14 @@ def _checked(done: Done, block: Block) -> Done:
 @pytest.mark.parametrize("page", _WITH_EXAMPLES, ids=name_of)
 def test_every_block_is_checked_or_says_why_not(page: Path) -> None:
     for block in blocks_of(page):
-        checked = {"output", "shape"} & block.said.keys() or block.title
+        checked = {"output", "shape"} & block.said.keys() or block.title or _names_targets(block)
         assert block.language in _RUN or "not run" in block.said or (block.language in _SHOWN and checked), block.place
+
+
+def _names_targets(block: Block) -> bool:
+    """Whether the block is a list of the project's own make targets."""
+    found = [re.match(r"make ([a-z-]+)", line) for line in block.text.splitlines() if line.strip()]
+    return all(one is not None and one[1] in _TARGETS for one in found)
 
 
 def test_a_reason_is_a_sentence() -> None:

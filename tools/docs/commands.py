@@ -20,7 +20,7 @@ def command_page() -> str:
     return page(
         WRITTEN,
         "# Command line",
-        root.help or "",
+        _plain(root.help),
         _options(root),
         "`memorygrid --install-completion` installs completion for the current shell; `--help` stands behind every "
         "command.",
@@ -36,14 +36,14 @@ def _commands(group: Any, path: str) -> Iterator[str]:
             yield from _command(command, f"{path} {name}")
         else:
             yield f"## {path} {name}"
-            yield command.help or ""
+            yield _plain(command.help)
             yield from _commands(command, f"{path} {name}")
 
 
 def _command(command: Any, path: str) -> Iterator[str]:
     depth = "##" if path.count(" ") == 1 else "###"
     yield f"{depth} {path}"
-    yield command.help or ""
+    yield _plain(command.help)
     yield _options(command)
 
 
@@ -58,7 +58,7 @@ def _row(one: Any) -> list[str]:
         name = str(named) + ("…" if one.nargs == -1 else "")
     else:
         name = ", ".join([*one.opts, *getattr(one, "secondary_opts", [])])
-    said = [str(one.help or "").strip(), _choices(one), f"Variable: {code(one.envvar)}." if one.envvar else ""]
+    said = [_plain(one.help), _choices(one), f"Variable: {code(one.envvar)}." if one.envvar else ""]
     return [code(name), " ".join(part for part in said if part), _default(one)]
 
 
@@ -77,3 +77,8 @@ def _default(one: Any) -> str:
         return shown
     value = one.default.value if isinstance(one.default, Enum) else one.default
     return code(str(value)) if shown and value not in (None, "", False, (), []) and not callable(value) else ""
+
+
+def _plain(text: str | None) -> str:
+    """Help as Markdown: what stands in pointed brackets is no tag."""
+    return (text or "").strip().replace("<", "&lt;").replace(">", "&gt;")

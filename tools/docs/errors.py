@@ -5,22 +5,12 @@ from __future__ import annotations
 import inspect
 
 from domain import errors
-from entrypoints.http.problem_kinds import TABLE
+from entrypoints.http.problem_kinds import TABLE, Kind
 from tools.docs.markdown import WRITTEN, code, page, table
-
-_WORTH_RETRYING = "Retry-After"
 
 
 def errors_page() -> str:
-    rows = [
-        [
-            code(f"/problems/{name}"),
-            str(kind.status),
-            f"{kind.title}. {kind.advice}",
-            f"{kind.retry_after} s" if kind.retry_after is not None else "",
-        ]
-        for name, kind in sorted(TABLE.items(), key=lambda item: (item[1].status, item[0]))
-    ]
+    rows = [_row(name, kind) for name, kind in sorted(TABLE.items(), key=lambda item: (item[1].status, item[0]))]
     return page(
         WRITTEN,
         "# Errors",
@@ -32,13 +22,19 @@ def errors_page() -> str:
         '```json\n{\n  "type": "/problems/no-match",\n  "title": "No promoted lesson applies",\n  "status": 404,\n'
         '  "detail": "no promoted lesson applies to problem_type \'unheard_of\': go on as you would without one",\n'
         '  "instance": "/incorporator/invoke"\n}\n```',
-        table(["type", "status", "what it means, and what to do", _WORTH_RETRYING], rows),
+        table(["status", "type", "what it means, and what to do"], rows),
         "A 409 with `Retry-After` and a 429 or 503 may be sent again, with the same `Idempotency-Key`. The hook client "
         "does so by itself.",
         "## The tree of errors in Python",
         "`deps.*` raises these. They are in `domain/errors.py`.",
         f"<!-- not run: a drawing of the classes, taken from the module's own text -->\n\n```text\n{_tree()}\n```",
     )
+
+
+def _row(name: str, kind: Kind) -> list[str]:
+    retry = f" `Retry-After` says {kind.retry_after} s." if kind.retry_after is not None else ""
+    advice = kind.advice.replace("<", "&lt;").replace(">", "&gt;")
+    return [str(kind.status), code(f"/problems/{name}"), f"{kind.title}. {advice}{retry}"]
 
 
 def _tree() -> str:

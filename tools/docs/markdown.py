@@ -13,7 +13,8 @@ def table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 
 def code(text: str) -> str:
-    return f"`{text}`"
+    """As code. A bar, which a table would take for the end of the cell, becomes an "or" between two pieces."""
+    return f"`{text.replace(' | ', '` or `')}`"
 
 
 def page(*parts: str) -> str:
