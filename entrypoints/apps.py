@@ -8,7 +8,7 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppres
 from litestar.types import ASGIApp
 
 from domain.errors import StoreUnavailable
-from entrypoints.background import feedback_housekeeping, lesson_housekeeping, reconciler, running
+from entrypoints.background import feedback_housekeeping, lesson_housekeeping, miss_housekeeping, reconciler, running
 from entrypoints.container import IncorporatorContainer, LearnerContainer
 from entrypoints.http.access import AccessPolicy
 from entrypoints.http.app import create_incorporator_app, create_learner_app
@@ -39,6 +39,7 @@ def incorporator_app(container: IncorporatorContainer | None = None) -> ASGIApp:
             reconciler(learner.catalog()),
             lesson_housekeeping(learner.store(), learner.clock()),
             feedback_housekeeping(container.store(), learner.clock(), settings.feedback_retention_days),
+            miss_housekeeping(container.miss_store()),
         ]
         try:
             async with running(jobs):

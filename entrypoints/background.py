@@ -9,7 +9,7 @@ from datetime import timedelta
 
 import anyio
 
-from application.feedback.ports import FeedbackStore
+from application.feedback.ports import FeedbackStore, MissStore
 from application.learner.catalog import Catalog
 from application.learner.ports import LessonStore
 from application.shared.ports import Clock
@@ -23,6 +23,7 @@ _RECONCILE_S = 5.0
 _HOUSEKEEPING_S = 600.0
 _REQUESTS_KEPT = timedelta(hours=24)
 _PRUNED_AT_ONCE = 5_000
+_MISSES_KEPT = 100_000
 _PORTIONS = 1_000
 _PAUSE_S = 0.1
 
@@ -65,6 +66,15 @@ def lesson_housekeeping(store: LessonStore, clock: Clock) -> Job:
         await store.forget_requests(clock.now() - _REQUESTS_KEPT)
 
     return repeated(work, _HOUSEKEEPING_S, "the object store's housekeeping")
+
+
+def miss_housekeeping(store: MissStore) -> Job:
+    """Keeps the list of what found no match from growing for ever, however many problem types callers make up."""
+
+    async def work() -> None:
+        await store.keep(_MISSES_KEPT)
+
+    return repeated(work, _HOUSEKEEPING_S, "forgetting old misses")
 
 
 def feedback_housekeeping(store: FeedbackStore, clock: Clock, retention_days: int | None) -> Job:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import msgspec
-from sqlalchemy import select
+from sqlalchemy import Connection, delete, select
 
 from adapters.sql.database import Database
 from adapters.sql.dialects import upserting
@@ -30,3 +30,13 @@ class SqlMissStore(MissStore):
         statement = select(table).order_by(table.c.count.desc(), table.c.problem_type).limit(limit)
         rows = await self._database.read(lambda connection: connection.execute(statement).mappings().all())
         return [Miss(problem_type=row["problem_type"], count=row["count"], last_at=row["last_at"]) for row in rows]
+
+    async def keep(self, most: int) -> None:
+        last_kept = select(table.c.last_at).order_by(table.c.last_at.desc()).offset(most - 1).limit(1)
+
+        def work(connection: Connection) -> None:
+            oldest = connection.execute(last_kept).scalar()
+            if oldest is not None:
+                connection.execute(delete(table).where(table.c.last_at < oldest))
+
+        await self._database.write(work)

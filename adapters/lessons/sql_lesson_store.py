@@ -79,8 +79,8 @@ class SqlLessonStore(LessonStore):
 
         return await self._database.read(work)
 
-    async def queue(self) -> Sequence[tuple[Lesson, QueuedLesson]]:
-        return await self._database.read(_queue)
+    async def queue(self, limit: int = 1_000) -> Sequence[tuple[Lesson, QueuedLesson]]:
+        return await self._database.read(lambda connection: _queue(connection, limit))
 
     async def add(self, changes: Sequence[LessonChange], request: IdempotencyRecord | None = None) -> bytes | None:
         requests = [request] if request else []
@@ -197,11 +197,10 @@ def _change(connection: Connection, change: LessonChange) -> bool:
     return True
 
 
-def _queue(connection: Connection) -> list[tuple[Lesson, QueuedLesson]]:
+def _queue(connection: Connection, limit: int) -> list[tuple[Lesson, QueuedLesson]]:
     pending = select(lessons).where(lessons.c.status == Status.PENDING_REVIEW.value)
-    waiting = [
-        lesson_of(row) for row in connection.execute(pending.order_by(lessons.c.updated_at, lessons.c.id)).mappings()
-    ]
+    first = pending.order_by(lessons.c.updated_at, lessons.c.id).limit(limit)
+    waiting = [lesson_of(row) for row in connection.execute(first).mappings()]
     flags = _latest_flags(connection)
     return [(lesson, _queued(lesson, flags.get(lesson.id))) for lesson in waiting]
 

@@ -116,6 +116,10 @@ class MissStore(Protocol):
     async def most_frequent(self, limit: int) -> Sequence[Miss]:
         """Most frequent first."""
 
+    @abstractmethod
+    async def keep(self, most: int) -> None:
+        """Forgets all but the `most` problem types that were met last."""
+
 
 class EscalationFilter(msgspec.Struct, frozen=True, kw_only=True):
     lesson_skill_id: str | None = None
@@ -138,7 +142,10 @@ class Outbox(Protocol):
 
     @abstractmethod
     async def claim(self, path: Path, owner: str, now: datetime, until: datetime, limit: int) -> Sequence[Escalation]:
-        """Takes up to `limit` pending rows of a path that are due and that nobody holds, oldest first."""
+        """Takes up to `limit` pending rows of a path that are due and that nobody holds, oldest first.
+
+        A time more than `LONGEST_WAIT_S` ahead is of a clock that was put back since: it counts as reached.
+        """
 
     @abstractmethod
     async def settle(self, escalation: Escalation, owner: str) -> bool:

@@ -98,8 +98,8 @@ class LessonStore(Protocol):
         """Oldest first. Raises `UnknownLesson`."""
 
     @abstractmethod
-    async def queue(self) -> Sequence[tuple[Lesson, QueuedLesson]]:
-        """The lessons that await review, longest waiting first."""
+    async def queue(self, limit: int = 1_000) -> Sequence[tuple[Lesson, QueuedLesson]]:
+        """The first `limit` lessons that await review, longest waiting first."""
 
     @abstractmethod
     async def add(self, changes: Sequence[LessonChange], request: IdempotencyRecord | None = None) -> bytes | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 from enum import Enum
+from typing import Annotated
 
 import msgspec
 
@@ -63,7 +64,7 @@ class OutcomeReport(msgspec.Struct, frozen=True, kw_only=True):
     problem_solving_step_ref: CallerId
     session_id: CallerId
     result_flag: ResultFlag
-    outcome_id: str | None = None
+    outcome_id: Annotated[str, msgspec.Meta(max_length=255)] | None = None
     failure_class: FailureClass = FailureClass.LESSON
     detail: JsonObject | None = None
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from itertools import chain, islice
+
 import msgspec
 
 from domain.values import CallerId, JsonObject
@@ -22,29 +25,40 @@ class QueryInput(msgspec.Struct, frozen=True, kw_only=True):
     additional_caller_data: JsonObject = {}
 
 
+#: Characters of the longest text query; no embedder makes more of a longer one.
+LONGEST_TEXT = 20_000
+_LONGEST_NAME = 500
+_MOST_VALUES = 10_000
+
+
 def text_query(query: QueryInput) -> str:
     """The text by which the LLM matcher looks for similar lessons: the problem type, then one line a value.
 
-    Nested values are flattened to their words; keys are kept, since they say what a value is.
+    Nested values are flattened to their words; keys are kept, since they say what a value is. What is beyond
+    `LONGEST_TEXT` characters is left out.
     """
-    lines = [query.problem_type]
-    for data in (query.current_task_context, query.additional_caller_data):
-        lines.extend(_lines(data))
-    return "\n".join(lines)
+    lines, length = [query.problem_type], len(query.problem_type)
+    flattened = chain(_lines(query.current_task_context), _lines(query.additional_caller_data))
+    for line in islice(flattened, _MOST_VALUES):
+        if line:
+            lines.append(line)
+            length += len(line) + 1
+        if length >= LONGEST_TEXT:
+            break
+    return "\n".join(lines)[:LONGEST_TEXT]
 
 
-def _lines(data: JsonObject, prefix: str = "") -> list[str]:
-    lines: list[str] = []
+def _lines(data: JsonObject, prefix: str = "") -> Iterator[str]:
     for key, value in data.items():
-        lines.extend(_flat(f"{prefix}{key}", value))
-    return lines
+        yield from _flat(f"{prefix}{key}"[:_LONGEST_NAME], value)
 
 
-def _flat(name: str, value: object) -> list[str]:
-    if isinstance(value, dict):
-        return _lines(value, f"{name} ")
-    if isinstance(value, list | tuple):
-        return [line for one in value for line in _flat(name, one)]
-    if value is None or value == "":
-        return []
-    return [f"{name}: {value}"]
+def _flat(name: str, value: object) -> Iterator[str]:
+    """A line for each value within; an empty one for what says nothing, so that looking for more ends somewhere."""
+    if isinstance(value, dict) and value:
+        yield from _lines(value, f"{name} ")
+    elif isinstance(value, list | tuple) and value:
+        for one in value:
+            yield from _flat(name, one)
+    else:
+        yield f"{name}: {value}" if value not in (None, "", {}, [], ()) else ""

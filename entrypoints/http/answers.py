@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from urllib.parse import quote, urlencode
+from urllib.parse import quote
 
 import msgspec
 from litestar.types import Receive, Scope, Send
@@ -50,14 +50,3 @@ def nothing(*, headers: Sequence[Header] = ()) -> Answer:
 def address(path: str) -> bytes:
     """A path as headers name it."""
     return quote(path).encode("ascii")
-
-
-def page(items: Sequence[object], path: str, parameters: dict[str, str], next_cursor: str | None) -> Answer:
-    """A JSON array; a `Link` header leads to the next page while there is more.
-
-    `parameters` are the request's own, so that the next page has the same filters and limit.
-    """
-    if next_cursor is None:
-        return answer(items)
-    query = urlencode({**parameters, "cursor": next_cursor}).encode("ascii")
-    return answer(items, headers=[(b"link", b'<%s?%s>; rel="next"' % (address(path), query))])

@@ -16,6 +16,7 @@ from entrypoints.http.paths import path_handler
 from entrypoints.http.problems import on_exception
 from entrypoints.http.services import HttpOptions, IncorporatorServices, LearnerServices
 from entrypoints.http.shell import Shell
+from entrypoints.http.wire import BodyLimit
 
 _LESSONS = (*learner.OPERATIONS, *review.OPERATIONS)
 
@@ -42,9 +43,10 @@ def _app(title: str, mounted: Sequence[tuple[Operation[Any], object]], options: 
     mounted += [(one, None) for one in problem_pages.OPERATIONS]
     description = Description(title, [*(one for one, _ in mounted), *schema.OPERATIONS])
     mounted += [(one, description) for one in schema.OPERATIONS]
+    limit = BodyLimit(options.max_body_bytes)
     paths: dict[str, dict[str, Serve]] = {}
     for one, given in mounted:
-        paths.setdefault(one.route.path, {})[one.route.method] = one.served_by(given, options.max_body_bytes)
+        paths.setdefault(one.route.path, {})[one.route.method] = one.served_by(given, limit)
     app = Litestar(
         route_handlers=[path_handler(path, routes) for path, routes in paths.items()],
         exception_handlers={Exception: on_exception},

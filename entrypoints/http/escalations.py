@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Annotated
 
@@ -12,9 +13,10 @@ from domain.errors import Conflict, StoreUnavailable, UnknownEscalation
 from domain.feedback.escalation import Escalation, Path, State
 from domain.values import CallerId
 from entrypoints.http.access import Permission
-from entrypoints.http.answers import Answer, answer, page
+from entrypoints.http.answers import Answer, answer
 from entrypoints.http.identifiers import PAGED, Cursor, Limit, uuid_parameter
 from entrypoints.http.operation import Call, Route
+from entrypoints.http.paging import page
 from entrypoints.http.services import IncorporatorServices
 
 
@@ -83,8 +85,12 @@ async def escalations(services: IncorporatorServices, call: Call) -> Answer:
     """
     parameters, given = call.query(EscalationParameters)
     where = EscalationFilter(lesson_skill_id=parameters.lesson_skill_id, state=parameters.state)
-    found = await services.outbox.page(where, parameters.limit, parameters.cursor)
-    return page([shown(one) for one in found.escalations], call.path, given, found.next_cursor)
+
+    async def read(limit: int, cursor: str | None) -> tuple[Sequence[Escalation], str | None]:
+        found = await services.outbox.page(where, limit, cursor)
+        return found.escalations, found.next_cursor
+
+    return await page(call, parameters, given, read, shown)
 
 
 @Route(

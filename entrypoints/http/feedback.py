@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated
 
 import msgspec
@@ -12,9 +13,10 @@ from domain.errors import StoreUnavailable, UnknownEntry
 from domain.feedback.entry import FeedbackEntry, ResultFlag
 from domain.values import CallerId
 from entrypoints.http.access import Permission
-from entrypoints.http.answers import Answer, answer, page
+from entrypoints.http.answers import Answer, answer
 from entrypoints.http.identifiers import PAGED, Cursor, Limit, uuid_parameter
 from entrypoints.http.operation import Call, Route
+from entrypoints.http.paging import page
 from entrypoints.http.services import IncorporatorServices
 
 LessonId = Annotated[CallerId, msgspec.Meta(description="Only what this lesson has brought about.")]
@@ -56,8 +58,12 @@ async def entries(services: IncorporatorServices, call: Call) -> Answer:
         session_id=parameters.session_id,
         result_flag=parameters.result_flag,
     )
-    found = await services.feedback.page(where, parameters.limit, parameters.cursor)
-    return page(found.entries, call.path, given, found.next_cursor)
+
+    async def read(limit: int, cursor: str | None) -> tuple[Sequence[FeedbackEntry], str | None]:
+        found = await services.feedback.page(where, limit, cursor)
+        return found.entries, found.next_cursor
+
+    return await page(call, parameters, given, read, lambda entry: entry)
 
 
 @Route(

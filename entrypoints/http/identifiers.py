@@ -20,7 +20,9 @@ Cursor = Annotated[
         description="Where the page before ended. Take it, with the whole address, from that page's `Link` header.",
     ),
 ]
-Limit = Annotated[int, msgspec.Meta(ge=1, le=1_000, description="The most items that the answer has.")]
+Limit = Annotated[
+    int, msgspec.Meta(ge=1, le=1_000, description="The most items of a page; one of large items ends sooner.")
+]
 
 #: Headers of an answer that is one page of a list.
 PAGED = {"Link": '`<address>; rel="next"`: the next page, with the same filters. Absent on the last page.'}

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import Annotated, cast
 
 import msgspec
 
 from application.learner.ports import LessonFilter
 from domain.errors import EmbedderMismatch, KeyReused, RequestInProgress, StoreUnavailable, UnknownLesson
-from domain.learner.lesson import Bin, Status
+from domain.learner.lesson import Bin, Lesson, Status
 from entrypoints.http import examples
 from entrypoints.http.access import Permission
-from entrypoints.http.answers import Answer, address, answer, page
+from entrypoints.http.answers import Answer, address, answer
 from entrypoints.http.identifiers import PAGED, Cursor, Limit, uuid_parameter
 from entrypoints.http.lesson_wire import (
     DraftBody,
@@ -25,6 +26,7 @@ from entrypoints.http.lesson_wire import (
     shown_log,
 )
 from entrypoints.http.operation import Call, Route
+from entrypoints.http.paging import page
 from entrypoints.http.services import LearnerServices
 from entrypoints.http.wire import Body
 
@@ -114,8 +116,12 @@ async def lessons(services: LearnerServices, call: Call) -> Answer:
     """
     parameters, given = call.query(LessonParameters)
     where = LessonFilter(status=parameters.status, bin=parameters.bin, tag=parameters.tag, text=parameters.q)
-    found = await services.lessons.page(where, parameters.limit, parameters.cursor)
-    return page([shown(one) for one in found.lessons], call.path, given, found.next_cursor)
+
+    async def read(limit: int, cursor: str | None) -> tuple[Sequence[Lesson], str | None]:
+        found = await services.lessons.page(where, limit, cursor)
+        return found.lessons, found.next_cursor
+
+    return await page(call, parameters, given, read, shown)
 
 
 @Route(

@@ -19,7 +19,7 @@ from entrypoints.http.access import LOCAL, Caller, Permission, admitted
 from entrypoints.http.answers import JSON, Answer
 from entrypoints.http.idempotency import idempotency_record
 from entrypoints.http.parameters import read_query, refuse_query
-from entrypoints.http.wire import Body, read_body
+from entrypoints.http.wire import Body, BodyLimit, announced_size, read_body
 
 S = TypeVar("S")
 T = TypeVar("T")
@@ -29,12 +29,13 @@ P = TypeVar("P", bound=msgspec.Struct)
 class Call:
     """One request of an admitted caller. `known` is False only for strangers at an open route."""
 
-    __slots__ = ("_max_body_bytes", "_receive", "_scope", "caller", "known")
+    __slots__ = ("_held", "_limit", "_receive", "_scope", "caller", "known")
 
-    def __init__(self, scope: Scope, receive: Receive, caller: Caller | None, max_body_bytes: int) -> None:
+    def __init__(self, scope: Scope, receive: Receive, caller: Caller | None, limit: BodyLimit) -> None:
         self._scope = scope
         self._receive = receive
-        self._max_body_bytes = max_body_bytes
+        self._limit = limit
+        self._held = 0
         self.known = caller is not None
         self.caller = caller or LOCAL
 
@@ -47,8 +48,15 @@ class Call:
         return self._scope["path_params"][name]
 
     async def body(self, shape: Body[T]) -> T:
-        """Raises `InvalidInput`, `UnsupportedMediaType`, `BodyTooLarge`."""
-        return shape.decode(await read_body(self._scope, self._receive, self._max_body_bytes))
+        """Raises `InvalidInput`, `UnsupportedMediaType`, `BodyTooLarge`, `TooBusy`."""
+        most = self._limit.most
+        self._held = self._limit.take(announced_size(self._scope, most))
+        return shape.decode(await read_body(self._receive, most))
+
+    def close(self) -> None:
+        """The request has been answered."""
+        if self._held:
+            self._limit.give_back(self._held)
 
     def query(self, shape: type[P]) -> tuple[P, dict[str, str]]:
         """The query parameters, and those given as they came. Raises `InvalidInput`."""
@@ -105,7 +113,7 @@ class Operation(Generic[S]):
     def description(self) -> str:
         return (self._handle.__doc__ or "").strip()
 
-    def served_by(self, services: S, max_body_bytes: int) -> Serve:
+    def served_by(self, services: S, limit: BodyLimit) -> Serve:
         """The route over these services."""
         handle, permission, takes_no_query = self._handle, self.route.permission, self.route.query is None
 
@@ -113,6 +121,10 @@ class Operation(Generic[S]):
             caller = admitted(scope, permission)
             if takes_no_query:
                 refuse_query(scope)
-            return await handle(services, Call(scope, receive, caller, max_body_bytes))
+            call = Call(scope, receive, caller, limit)
+            try:
+                return await handle(services, call)
+            finally:
+                call.close()
 
         return serve

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import msgspec
+
 from application.learner.review import ReviewCommand
 from domain.errors import DecisionNotAllowed, StaleVersion, StoreUnavailable, UnknownLesson
 from domain.learner.lesson import Decision, LessonEdit
 from entrypoints.http.access import Permission
 from entrypoints.http.answers import Answer, answer, nothing
-from entrypoints.http.identifiers import uuid_parameter
+from entrypoints.http.identifiers import Limit, uuid_parameter
 from entrypoints.http.lesson_wire import DecisionBody, EditBody, LessonAnswer, QueueItem, queue_item, shown
 from entrypoints.http.operation import Call, Route
 from entrypoints.http.services import LearnerServices
@@ -16,6 +18,11 @@ from entrypoints.http.wire import Body
 DECISION = Body(DecisionBody, default=DecisionBody())
 EDIT = Body(EditBody, default=EditBody())
 
+
+class QueueParameters(msgspec.Struct, frozen=True):
+    limit: Limit = 1_000
+
+
 _DECIDING = (UnknownLesson, StaleVersion, DecisionNotAllowed, StoreUnavailable)
 
 
@@ -23,12 +30,14 @@ _DECIDING = (UnknownLesson, StaleVersion, DecisionNotAllowed, StoreUnavailable)
     "GET",
     "/lessons/review/queue",
     permission=Permission.READ,
+    query=QueueParameters,
     answers=list[QueueItem],
     raises=[StoreUnavailable],
 )
 async def review_queue(services: LearnerServices, call: Call) -> Answer:
     """The lessons that await review, longest waiting first, each with the reason"""
-    return answer([queue_item(lesson, queued) for lesson, queued in await services.lessons.queue()])
+    parameters, _ = call.query(QueueParameters)
+    return answer([queue_item(lesson, queued) for lesson, queued in await services.lessons.queue(parameters.limit)])
 
 
 @Route(

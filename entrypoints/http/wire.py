@@ -11,7 +11,7 @@ from litestar.types import Receive, Scope
 from domain.errors import FieldError, InvalidInput
 from entrypoints.http import strictness
 from entrypoints.http.misfits import field_error, misfits, refusal
-from entrypoints.http.refusals import BadRequest, BodyTooLarge, UnsupportedMediaType
+from entrypoints.http.refusals import BadRequest, BodyTooLarge, TooBusy, UnsupportedMediaType
 
 T = TypeVar("T")
 
@@ -47,9 +47,35 @@ class Body(Generic[T]):
         return refusal("body", errors or [field_error("$", str(error))])
 
 
-async def read_body(scope: Scope, receive: Receive, most: int) -> bytes:
-    """The body's bytes, at most `most`. Raises `UnsupportedMediaType` and `BodyTooLarge`."""
-    _check_headers(scope, most)
+class BodyLimit:
+    """How many bytes a body may have, and how many of large bodies are held at once, in all requests together.
+
+    Decoded, a body may take thirty times its size: it counts until its request has been answered.
+    """
+
+    def __init__(self, most: int, held: int = 32 << 20) -> None:
+        self.most = most
+        self._free = max(held, most)
+
+    def take(self, size: int) -> int:
+        """Counts a body of this size in; what to give back. Raises `TooBusy`."""
+        if size <= _SMALL:
+            return 0
+        if size > self._free:
+            raise TooBusy("the service has as many large bodies to work on as it takes at once: try again")
+        self._free -= size
+        return size
+
+    def give_back(self, size: int) -> None:
+        self._free += size
+
+
+#: Bytes of a body that is not worth counting.
+_SMALL = 64 << 10
+
+
+async def read_body(receive: Receive, most: int) -> bytes:
+    """The body's bytes, at most `most`. Raises `BodyTooLarge`."""
     chunks: list[bytes] = []
     size = 0
     while True:
@@ -65,16 +91,25 @@ async def read_body(scope: Scope, receive: Receive, most: int) -> bytes:
         chunks.append(chunk)
 
 
-def _check_headers(scope: Scope, most: int) -> None:
+def announced_size(scope: Scope, most: int) -> int:
+    """The bytes that a body will have by its headers, `most` where they do not say.
+
+    Raises `UnsupportedMediaType` and `BodyTooLarge`.
+    """
+    size = 0
     for name, value in scope["headers"]:
         if name == b"content-type":
             if value not in _PLAIN_JSON and not _is_json(value):
                 raise UnsupportedMediaType("the body must be application/json in UTF-8")
         elif name == b"content-length":
-            if value.isdigit() and int(value) > most:
+            size = int(value) if value.isdigit() else most
+            if size > most:
                 raise _too_large(most)
+        elif name == b"transfer-encoding":
+            size = most
         elif name == b"content-encoding" and value.lower() != b"identity":
             raise UnsupportedMediaType("the body must not be compressed")
+    return size
 
 
 def _is_json(content_type: bytes) -> bool:

@@ -386,6 +386,7 @@ async def test_the_queue_holds_what_awaits_review_longest_waiting_first(lessons:
     await promote(lessons, other)
     queue = await lessons.queue()
     assert [found for found, _ in queue] == [one, third, fourth]
+    assert [found for found, _ in await lessons.queue(2)] == [one, third]
     for found, why in queue:
         assert (why.lesson_id, why.reason, why.flag) == (found.id, "injected", None)
 

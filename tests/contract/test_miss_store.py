@@ -48,6 +48,16 @@ async def test_problem_types_that_look_alike_are_counted_apart(misses: MissStore
     assert {one.count for one in stored} == {2}
 
 
+async def test_the_problem_types_met_last_are_kept_and_the_others_forgotten(misses: MissStore) -> None:
+    await misses.keep(2)
+    await misses.add([miss(f"p{number}", count=9 - number, minutes=number) for number in range(5)])
+    await misses.keep(5)
+    assert len(await misses.most_frequent(10)) == 5
+    await misses.add([miss("p0", minutes=9)])
+    await misses.keep(2)
+    assert [one.problem_type for one in await misses.most_frequent(10)] == ["p0", "p4"]
+
+
 async def test_counts_added_side_by_side_are_all_there(misses: MissStore) -> None:
     await all_of(*(misses.add([miss(), miss("another", 2)]) for _ in range(20)))
     assert [one.count for one in await misses.most_frequent(10)] == [40, 20]

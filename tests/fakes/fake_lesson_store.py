@@ -56,11 +56,11 @@ class FakeLessonStore(Reachable, LessonStore):
         self._known(lesson_id)
         return list(self._logs[lesson_id])
 
-    async def queue(self) -> Sequence[tuple[Lesson, QueuedLesson]]:
+    async def queue(self, limit: int = 1_000) -> Sequence[tuple[Lesson, QueuedLesson]]:
         await self.reached("queue")
         waiting = [one for one in self._lessons.values() if one.status is Status.PENDING_REVIEW]
         waiting.sort(key=lambda one: (one.updated_at, one.id))
-        return [(one, _queued(one.id, self._logs[one.id])) for one in waiting]
+        return [(one, _queued(one.id, self._logs[one.id])) for one in waiting[:limit]]
 
     async def add(self, changes: Sequence[LessonChange], request: IdempotencyRecord | None = None) -> bytes | None:
         await self.reached("add")

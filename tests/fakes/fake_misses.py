@@ -28,6 +28,11 @@ class FakeMissStore(Reachable, MissStore):
         await self.reached("most_frequent")
         return sorted(self._misses.values(), key=lambda miss: (-miss.count, miss.problem_type))[:limit]
 
+    async def keep(self, most: int) -> None:
+        await self.reached("keep")
+        latest = sorted(self._misses.values(), key=lambda miss: miss.last_at, reverse=True)[:most]
+        self._misses = {miss.problem_type: miss for miss in latest}
+
 
 class NotedMisses(Misses):
     """`noted` are the problem types that found no match, in order."""

@@ -141,13 +141,13 @@ class StubLessons:
 
     async def page(self, where: LessonFilter, limit: int, cursor: str | None) -> LessonPage:
         await self._stub._met(where, limit, cursor)
-        return LessonPage(lessons=[LESSON], next_cursor=None if cursor else "n/x=t")
+        return LessonPage(lessons=[LESSON] * limit, next_cursor=None if cursor else "n/x=t")
 
     async def log(self, lesson_id: str) -> Sequence[LogEntry]:
         await self.get(lesson_id)
         return [LogEntry(lesson_id=LESSON_ID, event=Event.INJECTED, at=NOW, actor="local", detail={})]
 
-    async def queue(self) -> Sequence[tuple[Lesson, QueuedLesson]]:
+    async def queue(self, limit: int = 1_000) -> Sequence[tuple[Lesson, QueuedLesson]]:
         await self._stub._met()
         flag = Flag(reason="3 failed", feedback_entry_id=ENTRY_ID, failure_count=3, feedback={"failure": 3})
         return [
@@ -170,7 +170,7 @@ class StubFeedback:
         await self._stub._met(where, limit, cursor)
         if cursor == "bad":
             raise InvalidInput("this cursor is none of ours")
-        return EntryPage(entries=[ENTRY], next_cursor=None if cursor else "next")
+        return EntryPage(entries=[ENTRY] * limit, next_cursor=None if cursor else "next")
 
     async def counters(self, lesson_id: str | None = None) -> Mapping[str, Counters]:
         return await self._stub.counters(lesson_id)
@@ -188,7 +188,7 @@ class StubOutbox:
 
     async def page(self, where: EscalationFilter, limit: int, cursor: str | None) -> EscalationPage:
         await self._stub._met(where, limit, cursor)
-        return EscalationPage(escalations=[ESCALATION], next_cursor=None if cursor else "next")
+        return EscalationPage(escalations=[ESCALATION] * limit, next_cursor=None if cursor else "next")
 
     async def retry(self, escalation_id: str, now: datetime) -> Escalation:
         return await self.get(escalation_id)

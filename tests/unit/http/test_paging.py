@@ -1,0 +1,64 @@
+"""Pages: as many items as asked for, read in steps, and never more bytes than is good."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, cast
+
+import msgspec
+
+from application.feedback.ports import EntryFilter, EntryPage, FeedbackStore
+from entrypoints.http.app import create_incorporator_app
+from tests.unit.http.clients import client_of, options
+from tests.unit.http.examples import ENTRY
+from tests.unit.http.stubs import Stub, incorporator_services
+
+
+class NumberedEntries:
+    """So many entries, each with a context of so many bytes; the cursor is the number of the next."""
+
+    def __init__(self, count: int, size: int = 1) -> None:
+        self.read: list[int] = []
+        self._count = count
+        self._context: dict[str, object] = {"x": "x" * size}
+
+    async def page(self, where: EntryFilter, limit: int, cursor: str | None) -> EntryPage:
+        start = int(cursor or 0)
+        end = min(start + limit, self._count)
+        self.read.append(end - start)
+        entries = [self._entry(number) for number in range(start, end)]
+        return EntryPage(entries=entries, next_cursor=str(end) if end < self._count else None)
+
+    def _entry(self, number: int) -> Any:
+        return msgspec.structs.replace(ENTRY, usage_count=number, selection_context=self._context)
+
+
+async def pages_of(entries: NumberedEntries, url: str) -> list[Sequence[int]]:
+    """The numbers of the entries, page after page."""
+    stub = Stub()
+    services = replace(incorporator_services(stub), feedback=cast("FeedbackStore", entries))
+    app = create_incorporator_app(services, None, options(stub))
+    found: list[Sequence[int]] = []
+    async with client_of(app) as client:
+        while url:
+            answer = await client.get(url)
+            found.append([entry["usage_count"] for entry in answer.json()])
+            url = answer.links.get("next", {}).get("url", "")
+    return found
+
+
+async def test_a_page_has_what_was_asked_for_whatever_the_steps() -> None:
+    for count, limit in ((0, 10), (1, 1), (31, 32), (32, 32), (33, 32), (100, 70), (200, 100), (150, 1000)):
+        entries = NumberedEntries(count)
+        pages = await pages_of(entries, f"/feedback?limit={limit}")
+        assert [number for page in pages for number in page] == list(range(count))
+        assert [len(page) for page in pages[:-1]] == [limit] * (len(pages) - 1)
+        assert max(entries.read) <= 32
+
+
+async def test_a_page_of_large_items_ends_sooner_and_the_next_goes_on() -> None:
+    entries = NumberedEntries(200, size=1_000_000)
+    pages = await pages_of(entries, "/feedback?limit=1000")
+    assert [number for page in pages for number in page] == list(range(200))
+    assert {len(page) for page in pages[:-1]} == {32}
