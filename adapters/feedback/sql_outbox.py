@@ -6,10 +6,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 
 import msgspec
-from sqlalchemy import ColumnElement, Connection, and_, func, insert, or_, select, update
+from sqlalchemy import Column, ColumnElement, Connection, and_, func, insert, or_, select, update
 from sqlalchemy.exc import IntegrityError
 
 from adapters.feedback.rows import escalation_of, outbox_row
@@ -18,7 +18,7 @@ from adapters.sql.database import Database
 from adapters.sql.tables import escalations as table
 from application.feedback.ports import EscalationFilter, EscalationPage, Outbox
 from domain.errors import Conflict, UnknownEscalation
-from domain.feedback.escalation import Escalation, Path, State
+from domain.feedback.escalation import LONGEST_WAIT_S, Escalation, Path, State
 
 _PENDING = State.PENDING.value
 
@@ -40,8 +40,9 @@ class SqlOutbox(Outbox):
             return await self._database.write(work)
 
     async def claim(self, path: Path, owner: str, now: datetime, until: datetime, limit: int) -> Sequence[Escalation]:
-        free = or_(table.c.lease_until.is_(None), table.c.lease_until <= now)
-        due = and_(table.c.state == _PENDING, table.c.path == path.value, table.c.next_attempt_at <= now, free)
+        free = or_(table.c.lease_until.is_(None), _reached(table.c.lease_until, now))
+        attempt = _reached(table.c.next_attempt_at, now)
+        due = and_(table.c.state == _PENDING, table.c.path == path.value, attempt, free)
         candidates = select(table).where(due).order_by(table.c.next_attempt_at, table.c.id).limit(limit)
         rows = await self._database.read(lambda connection: connection.execute(candidates).mappings().all())
         if not rows:
@@ -108,6 +109,11 @@ class SqlOutbox(Outbox):
     async def oldest_pending(self) -> datetime | None:
         statement = select(func.min(table.c.created_at)).where(table.c.state == _PENDING)
         return await self._database.read(lambda connection: connection.execute(statement).scalar())
+
+
+def _reached(column: Column[datetime], now: datetime) -> ColumnElement[bool]:
+    """Whether a moment has come; one that is further away than any wait is of a clock that was put back since."""
+    return or_(column <= now, column > now + timedelta(seconds=LONGEST_WAIT_S))
 
 
 def _exists(connection: Connection, escalation: Escalation) -> bool:

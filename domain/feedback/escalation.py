@@ -125,6 +125,10 @@ def remediation_event_body(escalation: Escalation) -> JsonObject:
     }
 
 
+#: No wait for an attempt and no lease lasts longer. One that seems to was written before the clock was put back.
+LONGEST_WAIT_S = 300.0
+
+
 def backoff_s(attempts: int, jitter: float) -> float:
     """Seconds to the next attempt after `attempts` failed ones: about 1, doubling, at most 300.
 

@@ -160,6 +160,16 @@ async def test_a_claim_is_exclusive_until_its_lease_ends(outbox: Outbox) -> None
     assert await claim(outbox, "another", LATER + LEASE) == rows
 
 
+async def test_a_clock_that_is_put_back_an_hour_holds_up_neither_a_waiting_row_nor_a_leased_one(
+    outbox: Outbox,
+) -> None:
+    waiting, leased = escalations(2)
+    ahead = LATER + timedelta(hours=1)
+    await put(outbox, [msgspec.structs.replace(waiting, next_attempt_at=ahead)])
+    await outbox.put([leased], "a dead process", ahead)
+    assert [one.id for one in await claim(outbox, "me", LATER)] == [leased.id, waiting.id]
+
+
 async def test_claims_side_by_side_share_the_rows_out(outbox: Outbox) -> None:
     rows = escalations(20)
     await put(outbox, rows)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 
 import msgspec
 
 from application.feedback.ports import EscalationFilter, EscalationPage, Outbox
 from domain.errors import Conflict, UnknownEscalation
-from domain.feedback.escalation import Escalation, Path, State
+from domain.feedback.escalation import LONGEST_WAIT_S, Escalation, Path, State
 from tests.fakes.cursors import page
 from tests.fakes.reachable import Reachable
 
@@ -48,8 +48,8 @@ class FakeOutbox(Reachable, Outbox):
             for one in self._rows.values()
             if one.path is path
             and one.state is State.PENDING
-            and one.next_attempt_at <= now
-            and (one.id not in self._leases or self._leases[one.id].until <= now)
+            and _reached(one.next_attempt_at, now)
+            and (one.id not in self._leases or _reached(self._leases[one.id].until, now))
         ]
         taken = sorted(free, key=lambda one: (one.next_attempt_at, one.id))[:limit]
         self._leases.update({one.id: Lease(owner=owner, until=until) for one in taken})
@@ -91,6 +91,10 @@ class FakeOutbox(Reachable, Outbox):
         if escalation_id not in self._rows:
             raise UnknownEscalation(f"no escalation has the id {escalation_id!r}")
         return self._rows[escalation_id]
+
+
+def _reached(moment: datetime, now: datetime) -> bool:
+    return moment <= now or moment > now + timedelta(seconds=LONGEST_WAIT_S)
 
 
 def _report(escalation: Escalation) -> tuple[str, int, Path]:
