@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
+from adapters.embedders.calibration import measured_floor, texts_to_calibrate_with
 from adapters.embedders.onnx_folder import SentenceModel, find_model
 from adapters.embedders.unit_vectors import unit_vectors
 from adapters.one_at_a_time import OneAtATime
@@ -27,6 +28,7 @@ class OnnxEmbedder(Embedder):
         Raises `InvalidConfiguration`.
         """
         self._model: SentenceModel = find_model(model_path)
+        self._floor = self._model.relevance_floor
         self._turns = OneAtATime()
         self._session: OnnxSession | None = None
 
@@ -40,12 +42,14 @@ class OnnxEmbedder(Embedder):
 
     @property
     def relevance_floor(self) -> float:
-        """Measured by `tests/bench/quality.py` for the packaged model."""
-        return 0.0
+        """The packaged model's, or what `open` measures for another one: see `calibration`. 0 until then."""
+        return self._floor or 0.0
 
     async def open(self) -> None:
         """Loads the model."""
-        await self.embed(["ready"])
+        if self._session is None or self._floor is None:
+            vectors = await self.embed(texts_to_calibrate_with())
+            self._floor = self._floor or measured_floor(vectors)
 
     async def embed(self, texts: Sequence[str]) -> Sequence[bytes]:
         """Texts of about the same length are computed together, which saves padding."""

