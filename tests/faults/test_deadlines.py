@@ -48,7 +48,7 @@ def test_a_model_that_misbehaves_makes_no_request_late_and_a_dead_one_does_not_c
     misbehaviour: str, start_service: StartService, tally: Tally
 ) -> None:
     with AnthropicStandIn() as model:
-        model.will(MISBEHAVIOURS[misbehaviour])
+        model.will(message("{}"))
         service = start_service(
             {
                 "MG_MATCH_STRATEGY_MODE": "llm_only",
@@ -61,6 +61,9 @@ def test_a_model_that_misbehaves_makes_no_request_late_and_a_dead_one_does_not_c
         )
         with service.client() as client:
             promoted(client)
+            until(lambda: invoke(client, "warm-up") and model.requests)  # the SDK is imported with the first call
+            model.will(MISBEHAVIOURS[misbehaviour])
+            asked_before = len(model.requests)
             one_by_one = [
                 timed(lambda step=step: client.post("/incorporator/invoke", json=query(f"{step}")))  # type: ignore[misc]
                 for step in range(REQUESTS)
@@ -76,9 +79,10 @@ def test_a_model_that_misbehaves_makes_no_request_late_and_a_dead_one_does_not_c
             promise="4 Deadlines",
             fault=f"the language model {misbehaviour}",
             trials=REQUESTS,
-            faults=len(model.requests),
+            faults=len(model.requests) - asked_before,
             wrong=len(late) + len(wrong) + len(waited),
-        )
+        ),
+        one_by_one,
     )
 
 
