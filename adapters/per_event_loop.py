@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Callable
-from typing import Generic, Protocol, TypeVar
+from typing import Generic, Protocol, TypeVar, runtime_checkable
 from weakref import WeakKeyDictionary
 
 import anyio
@@ -11,6 +11,7 @@ from anyio import to_thread
 from anyio.lowlevel import current_token
 
 
+@runtime_checkable
 class Closable(Protocol):
     async def aclose(self) -> None: ...
 

@@ -7,6 +7,7 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppres
 
 from litestar.types import ASGIApp
 
+from adapters.per_event_loop import Closable
 from domain.errors import StoreUnavailable
 from entrypoints.background import feedback_housekeeping, lesson_housekeeping, miss_housekeeping, reconciler, running
 from entrypoints.container import IncorporatorContainer, LearnerContainer
@@ -80,6 +81,9 @@ def learner_app(container: LearnerContainer | None = None) -> ASGIApp:
 
 async def close_learner(container: LearnerContainer) -> None:
     """Closes what the Learner holds open."""
+    for part in (container.vectors(), container.embedder()):
+        if isinstance(part, Closable):
+            await part.aclose()
     await container.database().aclose()
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import uuid
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path as FilePath
 
 from dependency_injector import containers, providers
@@ -48,7 +48,7 @@ from application.learner.search import SearchLessons
 from application.shared.ports import Embedder
 from domain.feedback.escalation import EscalationPolicy, Path, flagged_lesson_body, remediation_event_body
 from domain.incorporator.match import FallbackReason
-from entrypoints.settings import HilMode, RemediationMode, Settings
+from entrypoints.settings import EmbedderKind, HilMode, RemediationMode, Settings, VectorBackend
 
 
 def _watch(settings: Settings, database: Database) -> CatalogWatch:
@@ -57,10 +57,28 @@ def _watch(settings: Settings, database: Database) -> CatalogWatch:
 
 
 def _embedder(settings: Settings) -> Embedder:
+    """Only what is used is imported: the others are of extras, and slow."""
+    if settings.embedder is EmbedderKind.ONNX:
+        from adapters.embedders.onnx_embedder import OnnxEmbedder  # noqa: PLC0415
+
+        return OnnxEmbedder(settings.embedder_model)
+    if settings.embedder is EmbedderKind.HTTP:
+        from adapters.embedders.http_embedder import HttpEmbedder  # noqa: PLC0415
+
+        return HttpEmbedder(url=settings.embedder_url, model=settings.embedder_model, api_key=settings.embedder_api_key)
     return HashingEmbedder()
 
 
 def _vector_index(settings: Settings) -> VectorIndex:
+    """Only what is used is imported, as above."""
+    if settings.vector_backend is VectorBackend.PGVECTOR:
+        from adapters.vectors.pgvector_index import PgvectorIndex  # noqa: PLC0415
+
+        return PgvectorIndex(settings.vector_dsn)
+    if settings.vector_backend is VectorBackend.MILVUS:
+        from adapters.vectors.milvus_index import MilvusIndex  # noqa: PLC0415
+
+        return MilvusIndex(settings.vector_dsn)
     return MemoryVectorIndex()
 
 
@@ -82,7 +100,23 @@ def _floors(settings: Settings, embedder: Embedder) -> Mapping[FallbackReason, f
     """How similar the top hit must be where the model's choice cannot be used."""
     if settings.fallback_min_similarity is not None:
         return dict.fromkeys(FallbackReason, settings.fallback_min_similarity)
-    return {**dict.fromkeys(FallbackReason, 0.0), FallbackReason.LLM_UNAVAILABLE: embedder.relevance_floor}
+    return _EmbedderFloors(embedder)
+
+
+class _EmbedderFloors(Mapping[FallbackReason, float]):
+    """The documented ones, and the embedder's own, which some only know once they have been opened."""
+
+    def __init__(self, embedder: Embedder) -> None:
+        self._embedder = embedder
+
+    def __getitem__(self, reason: FallbackReason) -> float:
+        return self._embedder.relevance_floor if reason is FallbackReason.LLM_UNAVAILABLE else 0.0
+
+    def __iter__(self) -> Iterator[FallbackReason]:
+        return iter(FallbackReason)
+
+    def __len__(self) -> int:
+        return len(FallbackReason)
 
 
 def _targets(settings: Settings, escalate: EscalateLesson, clock: SystemClock) -> Mapping[Path, EscalationTarget]:

@@ -218,8 +218,11 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
                 f"MG_LLM_TIMEOUT_S: {self.llm_timeout_s:g} must be below MG_REQUEST_TIMEOUT_S "
                 f"({self.request_timeout_s:g})"
             )
-        if self.vector_backend is not VectorBackend.MEMORY and not self.vector_dsn:
-            problems.append(f"MG_VECTOR_DSN: needed with MG_VECTOR_BACKEND={self.vector_backend.value}")
+        try:
+            _check_vector_dsn(self.vector_backend, self.vector_dsn)
+        except InvalidConfiguration as error:
+            backend = self.vector_backend.value
+            problems.append(f"MG_VECTOR_DSN: needed with MG_VECTOR_BACKEND={backend}: {error.detail}")
         if self.embedder is EmbedderKind.HTTP and not (self.embedder_url and self.embedder_model):
             problems.append("MG_EMBEDDER_URL, MG_EMBEDDER_MODEL: both are needed with MG_EMBEDDER=http")
         return problems
@@ -227,6 +230,18 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     def __repr__(self) -> str:
         shown = (f"{name}={getattr(self, name)!r}" for name in self.__struct_fields__ if name not in _SECRET)
         return f"Settings({', '.join(shown)})"
+
+
+def _check_vector_dsn(backend: VectorBackend, dsn: str) -> None:
+    """Raises `InvalidConfiguration`. Imports nothing of a backend that is not used."""
+    if backend is VectorBackend.PGVECTOR:
+        from adapters.vectors.pgvector_pool import parse_pgvector_dsn  # noqa: PLC0415
+
+        parse_pgvector_dsn(dsn)
+    elif backend is VectorBackend.MILVUS:
+        from adapters.vectors.milvus_connection import MilvusAddress  # noqa: PLC0415
+
+        MilvusAddress.parse(dsn)
 
 
 #: Fields that are, or may hold, a password or a key.
