@@ -45,6 +45,8 @@ def serve(
     """
     import uvicorn  # noqa: PLC0415 - other commands need none of it
 
+    from entrypoints.http.protocol import BoundedHttp  # noqa: PLC0415
+
     name, usual = _APPS[which]
     signal.signal(signal.SIGTERM, _end)  # uvicorn hands the signal on when all is finished
     uvicorn.run(
@@ -52,6 +54,7 @@ def serve(
         host=host,
         port=usual if port is None else port,
         access_log=access_log,
+        http=BoundedHttp,
         timeout_graceful_shutdown=_TO_FINISH_S,
     )
 

@@ -77,6 +77,7 @@ TABLE: Mapping[str, Kind] = {
     "overloaded": Kind(
         429, "Too many requests are waiting", "Wait as long as Retry-After says, and send less at once.", retry_after=1
     ),
+    "headers-too-large": Kind(431, "The request's line and headers are too large", "Send fewer or shorter ones."),
     "internal-fault": Kind(
         500, "A fault of the service", "Tell whoever runs the service the `id`: its log has the reason under it."
     ),

@@ -51,6 +51,12 @@ class UnsupportedMediaType(Refusal):
     code = "unsupported-media-type"
 
 
+class HeadersTooLarge(Refusal):
+    """The connection is closed after it: nothing of such a request is read."""
+
+    code = "headers-too-large"
+
+
 class TooBusy(Refusal):
     """More requests are in flight than the service takes on."""
 
