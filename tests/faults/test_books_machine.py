@@ -8,7 +8,7 @@ from typing import Any
 
 import httpx
 import pytest
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule, run_state_machine_as_test
 
@@ -141,6 +141,7 @@ def test_flips_reviews_and_repeated_calls_in_any_order_keep_counters_metrics_and
                 stateful_step_count=STEPS,
                 deadline=None,
                 derandomize=not LONG,
+                phases=tuple(Phase) if LONG else (Phase.generate,),
                 database=None,
                 suppress_health_check=list(HealthCheck),
             ),

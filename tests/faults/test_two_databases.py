@@ -10,7 +10,7 @@ from pathlib import Path as FilePath
 
 import pytest
 from anyio.from_thread import BlockingPortal, start_blocking_portal
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, precondition, rule, run_state_machine_as_test
 
@@ -210,6 +210,7 @@ def test_decisions_flags_disables_crashes_and_replays_in_any_order_end_as_the_mo
                 stateful_step_count=STEPS,
                 deadline=None,
                 derandomize=not LONG,
+                phases=tuple(Phase) if LONG else (Phase.generate,),
                 database=None,
                 suppress_health_check=list(HealthCheck),
             ),
