@@ -49,6 +49,7 @@ lint: setup ## Check style, types and layers
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/mypy examples
+	$(BIN)/python -m tools.docs --check
 	$(BIN)/lint-imports
 
 .PHONY: format
