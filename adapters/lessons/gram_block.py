@@ -37,7 +37,8 @@ class GramBlock:
 
     def may_contain(self, asked: Buckets) -> list[int]:
         """The columns that have all of these buckets (`asked_of` a query), in order."""
-        return [int(column) for column in np.flatnonzero(np.unpackbits(np.bitwise_and.reduce(self._bits[asked])))]
+        columns: list[int] = np.flatnonzero(np.unpackbits(np.bitwise_and.reduce(self._bits[asked]))).tolist()
+        return columns
 
 
 def asked_of(query: str) -> Buckets:

@@ -17,6 +17,10 @@ from domain.learner.ranking import normalised
 _APPLIED_AT_ONCE: Final = 64
 """Lessons; queries get their turn in between."""
 
+_SHORT_QUERY: Final = 2_000
+_FEW_LESSONS: Final = 100
+"""Of characters and of lessons: their words are scored sooner than a thread is woken."""
+
 
 class _Text(NamedTuple):
     lesson_id: str
@@ -52,7 +56,11 @@ class MemoryTextIndex(TextIndex):
         return await self._turns.in_thread(lambda: list(self._hits(wanted, bin)))
 
     async def lexical(self, query: str, lesson_ids: Sequence[str]) -> dict[str, float]:
-        return await self._turns.at_once(lambda: self._words.scores(content_words(query), lesson_ids))
+        def scores() -> dict[str, float]:
+            return self._words.scores(content_words(query), lesson_ids)
+
+        is_short = len(query) <= _SHORT_QUERY and len(lesson_ids) <= _FEW_LESSONS
+        return await (self._turns.at_once(scores) if is_short else self._turns.in_thread(scores))
 
     def _hits(self, wanted: str, bin: Bin | None) -> Iterator[TextHit]:
         asked = asked_of(wanted)
