@@ -73,6 +73,11 @@ class Service:
     def client(self, **headers: str) -> httpx.Client:
         return httpx.Client(base_url=self.url, timeout=40, headers=headers, trust_env=False)
 
+    @property
+    def pid(self) -> int:
+        assert self._process is not None
+        return self._process.pid
+
     def log(self) -> str:
         return self._log_path.read_text(errors="replace")
 

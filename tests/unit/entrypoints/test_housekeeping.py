@@ -1,0 +1,68 @@
+"""What would grow for ever is forgotten in time: idempotency records, and what found no match."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from typing import Any, cast
+
+import anyio
+import pytest
+
+from application.feedback.ports import FeedbackStore, Miss
+from application.learner.ports import LessonStore
+from entrypoints import background
+from entrypoints.background import feedback_housekeeping, lesson_housekeeping, miss_housekeeping, running
+from tests.fakes.clock import START, FakeClock
+from tests.fakes.fake_misses import FakeMissStore
+
+
+class Forgetful:
+    """Records until when it was told to forget, and to prune."""
+
+    def __init__(self) -> None:
+        self.forgotten: list[datetime] = []
+        self.pruned: list[datetime] = []
+
+    async def forget_requests(self, before: datetime) -> None:
+        self.forgotten.append(before)
+
+    async def prune(self, before: datetime, limit: int) -> int:
+        self.pruned.append(before)
+        return 0
+
+
+@pytest.fixture(autouse=True)
+def _soon(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(background, "_HOUSEKEEPING_S", 0.01)
+
+
+async def done(job: Any, found: list[Any]) -> None:
+    async with running([job]):
+        with anyio.fail_after(5):
+            while not found:
+                await anyio.sleep(0.01)
+
+
+async def test_idempotency_records_are_forgotten_after_a_day() -> None:
+    lessons, feedback = Forgetful(), Forgetful()
+    await done(lesson_housekeeping(cast("LessonStore", lessons), FakeClock()), lessons.forgotten)
+    await done(feedback_housekeeping(cast("FeedbackStore", feedback), FakeClock(), None), feedback.forgotten)
+    assert lessons.forgotten[0] == feedback.forgotten[0] == START - timedelta(hours=24)
+    assert feedback.pruned == []
+
+
+async def test_old_entries_are_pruned_where_a_retention_is_set() -> None:
+    feedback = Forgetful()
+    await done(feedback_housekeeping(cast("FeedbackStore", feedback), FakeClock(), 30), feedback.pruned)
+    assert feedback.pruned[0] == START - timedelta(days=30)
+
+
+async def test_misses_are_kept_up_to_a_number(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(background, "_MISSES_KEPT", 3)
+    store = FakeMissStore()
+    await store.add([Miss(problem_type=f"p{n}", count=1, last_at=START + timedelta(minutes=n)) for n in range(9)])
+    async with running([miss_housekeeping(store)]):
+        with anyio.fail_after(5):
+            while len(await store.most_frequent(10)) > 3:
+                await anyio.sleep(0.01)
+    assert [one.problem_type for one in await store.most_frequent(10)] == ["p6", "p7", "p8"]
