@@ -48,8 +48,8 @@ WORDS: dict[str, str] = {
     "and TiDB (`mysql+asyncmy://…` or `mysql+aiomysql://…`).",
     "MG_FEEDBACK_TIDB_DSN": "The feedback database: entries, counters, escalations, misses. The same kinds.",
     "MG_LESSONS_ROOT": "The folder that holds each promoted lesson as a `SKILL.md`.",
-    "MG_VECTOR_BACKEND": "Where vectors are searched: in each process, or in a server that all share. `milvus` needs the "
-    "extra `[milvus]`.",
+    "MG_VECTOR_BACKEND": "Where vectors are searched: in each process, or in a server that all share. `milvus` needs "
+    "the extra `[milvus]`.",
     "MG_VECTOR_DSN": "The vector server's address, needed with `pgvector` (`postgresql://user:password@host/name`) and "
     "`milvus` (`http://host:19530`, with `user:password@`, `?token=` or `/database` where they are needed).",
     "MG_MATCH_STRATEGY_MODE": "Which matchers are asked, and in which order.",
@@ -60,11 +60,11 @@ WORDS: dict[str, str] = {
     "nothing matches. Unset: 0, but the embedder's own measured floor where the model cannot be asked.",
     "MG_CATALOG_REFRESH_S": "Seconds after which a process on a server database sees what others have promoted or "
     "disabled. On SQLite every request sees it.",
-    "MG_EMBEDDER": "What turns texts into vectors: hashing without a model, a sentence model in the process (`onnx`, of the "
-    "extra `[onnx]`), or a service (`http`). With another one than before, run `memorygrid reindex`.",
+    "MG_EMBEDDER": "What turns texts into vectors: hashing without a model, a sentence model in the process (`onnx`, of "
+    "the extra `[onnx]`), or a service (`http`). With another one than before, run `memorygrid reindex`.",
     "MG_EMBEDDER_URL": "With `http`: the address of an OpenAI-compatible embeddings service.",
-    "MG_EMBEDDER_MODEL": "With `http`: the model's name there. With `onnx`: a folder with a sentence model; empty means "
-    "the one that the extra brings.",
+    "MG_EMBEDDER_MODEL": "With `http`: the model's name there. With `onnx`: a folder with a sentence model; empty "
+    "means the one that the extra brings.",
     "MG_EMBEDDER_API_KEY": "With `http`: the key, if it needs one.",
     "ANTHROPIC_API_KEY": "The language model's key. Without it nothing is asked of a model.",
     "ANTHROPIC_BASE_URL": "Another address of the Messages API, such as a gateway's.",
