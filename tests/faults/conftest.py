@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -23,11 +23,9 @@ MARIADB = pytest.param("mariadb", marks=pytest.mark.engine("mariadb"))
 
 
 @pytest.fixture(scope="session")
-def tally() -> Iterator[Tally]:
+def tally() -> Tally:
     path = os.environ.get("FAULTS_RESULTS")
-    counted = Tally(Path(path) if path else None)
-    yield counted
-    counted.write()
+    return Tally(Path(path) if path else None)
 
 
 @pytest.fixture

@@ -35,10 +35,11 @@ class Tally:
     def add(self, count: Count, details: object = None) -> None:
         """Keeps the row, then fails the test if anything was lost, duplicated or wrong; `details` tell what."""
         self._rows[count.promise, count.fault] = count
+        self._write()
         assert (count.lost, count.duplicated, count.wrong) == (0, 0, 0), (count, details)
 
-    def write(self) -> None:
-        if self._path is None or not self._rows:
+    def _write(self) -> None:
+        if self._path is None:
             return
         earlier = read(self._path) if self._path.exists() else []
         rows = {(row.promise, row.fault): row for row in earlier} | self._rows

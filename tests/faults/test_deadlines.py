@@ -61,7 +61,7 @@ def test_a_model_that_misbehaves_makes_no_request_late_and_a_dead_one_does_not_c
         )
         with service.client() as client:
             promoted(client)
-            until(lambda: invoke(client, "warm-up") and model.requests)  # the SDK is imported with the first call
+            until(lambda: invoke(client, "warm-up") and model.requests, 90)  # the SDK is imported with the first call
             model.will(MISBEHAVIOURS[misbehaviour])
             asked_before = len(model.requests)
             one_by_one = [
