@@ -60,8 +60,8 @@ WORDS: dict[str, str] = {
     "nothing matches. Unset: 0, but the embedder's own measured floor where the model cannot be asked.",
     "MG_CATALOG_REFRESH_S": "Seconds after which a process on a server database sees what others have promoted or "
     "disabled. On SQLite every request sees it.",
-    "MG_EMBEDDER": "What turns texts into vectors: hashing without a model, a sentence model in the process (`onnx`, of "
-    "the extra `[onnx]`), or a service (`http`). With another one than before, run `memorygrid reindex`.",
+    "MG_EMBEDDER": "What turns texts into vectors: hashing without a model, a sentence model in the process (`onnx`, "
+    "of the extra `[onnx]`), or a service (`http`). With another one than before, run `memorygrid reindex`.",
     "MG_EMBEDDER_URL": "With `http`: the address of an OpenAI-compatible embeddings service.",
     "MG_EMBEDDER_MODEL": "With `http`: the model's name there. With `onnx`: a folder with a sentence model; empty "
     "means the one that the extra brings.",
