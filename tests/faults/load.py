@@ -7,7 +7,7 @@ import threading
 import time
 import uuid
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from types import TracebackType
 from typing import Any, NamedTuple
 
@@ -87,7 +87,7 @@ class Load:
         entry = self._until_answered(client, "/incorporator/outcome", body, f"outcome-{step}")
         self.done.append(Done(step, flag, applied, entry))
 
-    def _until_answered(self, client: httpx.Client, path: str, body: dict[str, object], key: str) -> dict[str, Any]:
+    def _until_answered(self, client: httpx.Client, path: str, body: Mapping[str, object], key: str) -> dict[str, Any]:
         end = time.monotonic() + _GIVE_UP_S
         while time.monotonic() < end:
             try:

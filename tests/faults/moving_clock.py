@@ -16,7 +16,7 @@ def _moved(_: SystemClock) -> datetime:
     return datetime.now(timezone.utc) + timedelta(seconds=float(text or 0))
 
 
-SystemClock.now = _moved  # type: ignore[method-assign]
+setattr(SystemClock, "now", _moved)  # noqa: B010 - a method is replaced on purpose
 
 from memorygrid_incorporator.main import app  # noqa: E402 - after the clock was changed
 

@@ -133,7 +133,7 @@ def test_flips_reviews_and_repeated_calls_in_any_order_keep_counters_metrics_and
 ) -> None:
     service = start_service({**databases(engine), "MG_FAILURE_THRESHOLD_X": str(THRESHOLD)})
     with service.client() as client:
-        machine = type("Machine", (BooksMachine,), {"client": client})
+        machine: type[BooksMachine] = type("Machine", (BooksMachine,), {"client": client})
         run_state_machine_as_test(
             machine,
             settings=settings(

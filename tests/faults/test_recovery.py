@@ -9,6 +9,7 @@ import time
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -241,7 +242,7 @@ def test_a_clock_that_jumps_an_hour_changes_no_count_and_holds_up_no_delivery(
         with service.client() as client:
             promoted(client)
             first = invoke(client, "again")
-            keyed = {"json": query("keyed"), "headers": {"Idempotency-Key": "a-key"}}
+            keyed: dict[str, Any] = {"json": query("keyed"), "headers": {"Idempotency-Key": "a-key"}}
             answer = answered(client.post("/incorporator/invoke", **keyed))
             failed(client, 1)
             until(lambda: answered(client.get("/escalations"))[0]["attempts"] == 1)

@@ -202,7 +202,7 @@ class TwoDatabases(RuleBasedStateMachine):
 
 def test_decisions_flags_disables_crashes_and_replays_in_any_order_end_as_the_model_says(tally: Tally) -> None:
     with start_blocking_portal() as portal:
-        machine = type("Machine", (TwoDatabases,), {"portal": portal})
+        machine: type[TwoDatabases] = type("Machine", (TwoDatabases,), {"portal": portal})
         run_state_machine_as_test(
             machine,
             settings=settings(
