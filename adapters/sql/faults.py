@@ -111,13 +111,13 @@ def reason(error: Exception) -> str | None:
 
 
 def _code(error: DBAPIError) -> str | int:
-    """The SQLSTATE or the number that the server gave; an empty text where it gave none."""
+    """The number or the SQLSTATE that the server gave; an empty text where it gave none."""
     cause = error.orig
+    number = cause.args[0] if cause is not None and cause.args else None
+    if isinstance(number, int):
+        return number
     state = getattr(cause, "sqlstate", None)
-    if isinstance(state, str):
-        return state
-    number = cause.args[0] if cause is not None and cause.args else ""
-    return number if isinstance(number, int) else ""
+    return state if isinstance(state, str) else ""
 
 
 def _by_state(state: str | int) -> str | None:
