@@ -112,4 +112,5 @@ lock: setup ## Resolve and hash-lock the requirements anew
 	$(BIN)/python -m pip install --quiet uv
 	$(BIN)/uv pip compile pyproject.toml --universal --python-version 3.10 --generate-hashes --no-header -q -o requirements.txt
 	$(BIN)/uv pip compile requirements-dev.in -c requirements.txt --universal --python-version 3.10 --generate-hashes --no-header -q -o requirements-dev.txt
+	$(BIN)/uv pip compile requirements-engines.in -c requirements.txt --universal --python-version 3.10 --generate-hashes --no-header -q -o requirements-engines.txt
 	$(BIN)/uv pip compile requirements-docs.in -c requirements.txt -c requirements-dev.txt --universal --python-version 3.10 --generate-hashes --no-header -q -o requirements-docs.txt
