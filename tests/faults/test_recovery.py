@@ -11,13 +11,14 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from tests.e2e.calls import answered, failed, invoke, promoted, query, report
 from tests.e2e.conftest import StartService
 from tests.e2e.http_target import RecordingTarget
 from tests.e2e.service import Service, until
-from tests.fakes.anthropic_stand_in import Answer, AnthropicStandIn
+from tests.fakes.anthropic_stand_in import AnthropicStandIn, message
 from tests.faults.audit import Books, all_pages
 from tests.faults.load import Load, side_by_side
 from tests.faults.processes import ServedByCommand
@@ -181,7 +182,7 @@ def test_requests_in_flight_are_finished_after_sigterm(
 ) -> None:
     """uvicorn ends by the signal itself once it is done, `memorygrid serve` with status 0."""
     with AnthropicStandIn() as model:
-        model.will(Answer(delay_s=2.0, body=b"{}"))
+        model.will(msgspec.structs.replace(message("{}"), delay_s=2.0))
         service = kind(
             tmp_path,
             {
@@ -196,7 +197,7 @@ def test_requests_in_flight_are_finished_after_sigterm(
         def ask(number: int) -> int:
             if number == 0:
                 until(lambda: len(model.requests) >= 4)
-                return service.stop()
+                return service.stop(60)
             with service.client() as client:
                 return client.post("/incorporator/invoke", json=query(f"step-{number}")).status_code
 
