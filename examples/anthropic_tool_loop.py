@@ -13,7 +13,7 @@ from anthropic.types import MessageParam, ToolParam, ToolResultBlockParam, ToolU
 
 from memorygrid_incorporator.pipeline.incorporator_hook import ApplierOutcome, SyncIncorporatorHookClient
 
-MODEL = os.environ.get("MG_LLM_MODEL", "claude-haiku-5-5")
+MODEL = os.environ.get("ANTHROPIC_MODEL", "claude-haiku-5-5")
 SESSION = "tool-loop-1"
 TOOLS: list[ToolParam] = [
     {
