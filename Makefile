@@ -67,7 +67,7 @@ docs: $(DOCS_READY) ## Write the generated pages and build the documentation's s
 	$(BIN)/zensical build --strict --clean
 
 .PHONY: quality
-quality: setup ## Measure match quality: make quality DATA=<folder with lessons.jsonl and queries-dev.jsonl>
+quality: $(ENGINES_READY) ## Measure match quality: make quality DATA=<folder with lessons.jsonl and queries-dev.jsonl>
 	@test -n "$(DATA)" || { echo "DATA=<folder with lessons.jsonl and queries-dev.jsonl> is missing"; exit 2; }
 	$(BIN)/python -m tests.bench.quality --data "$(DATA)" --out tests/bench/results/quality.json
 	$(BIN)/python -m tools.docs
