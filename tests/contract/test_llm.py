@@ -12,7 +12,7 @@ import pytest
 
 from adapters.llm import anthropic_sdk
 from adapters.llm.anthropic_llm import AnthropicLlm
-from adapters.llm.retry_policy import RetryPolicy
+from adapters.retry_policy import RetryPolicy
 from application.shared.ports import Llm, LlmPrompt, LlmReply
 from domain.errors import LlmUnavailable
 from tests.fakes.anthropic_stand_in import FOR_EVER, Answer, AnthropicStandIn, error, message
