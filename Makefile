@@ -41,7 +41,7 @@ $(ENGINES_READY): $(READY) requirements-engines.txt
 
 .PHONY: test
 test: setup ## Run all tests; those of engines that are not there are skipped, with the reason
-	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile
+	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile -m "not faults"
 
 .PHONY: lint
 lint: setup ## Check style, types and layers
