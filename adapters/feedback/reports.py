@@ -3,20 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import msgspec
 from sqlalchemy import Connection, insert
 
 from adapters.feedback.counting import counters, round_of
-from adapters.feedback.rows import entry_of, entry_row, outbox_row
-from adapters.feedback.statements import (
-    ENTRIES,
-    NUMBERS_OF_OUTCOMES,
-    NUMBERS_OF_STEPS,
-    REPORTED_FIELDS,
-    UPDATE_ENTRIES,
-)
+from adapters.feedback.rows import entry_of, outbox_row, reported_values
+from adapters.feedback.statements import ENTRIES, NUMBERS_OF_OUTCOMES, NUMBERS_OF_STEPS, UPDATE_ENTRIES
 from adapters.sql.tables import escalations
 from application.feedback.ports import Reported, ReportOutcome
 from domain.errors import NoSelection
@@ -75,7 +69,7 @@ class Reports:
         return [results.get(at) or _no_selection(command.report) for at, command in enumerate(self._commands)]
 
     def _store(self, entries: Mapping[int, FeedbackEntry]) -> None:
-        rows = [(number, *_reported_values(entries[number])) for number in sorted(entries)]
+        rows = [(number, *reported_values(entries[number])) for number in sorted(entries)]
         if rows:
             UPDATE_ENTRIES.run_many(self._connection, rows)
 
@@ -109,11 +103,6 @@ def _step(report: OutcomeReport) -> tuple[str, str]:
 
 def _is_about(entry: FeedbackEntry, report: OutcomeReport) -> bool:
     return (entry.session_id, entry.problem_solving_step_ref) == _step(report)
-
-
-def _reported_values(entry: FeedbackEntry) -> list[Any]:
-    row = entry_row(entry)
-    return [row[name] for name in REPORTED_FIELDS]
 
 
 def _result(command: ReportOutcome, entry: FeedbackEntry, total: Counters, new_id: Callable[[], str]) -> Reported:

@@ -9,11 +9,14 @@ from typing import Any
 import msgspec
 from sqlalchemy import RowMapping
 
-from domain.feedback.entry import FeedbackEntry
+from domain.feedback.entry import FailureClass, FeedbackEntry, ResultFlag
 from domain.feedback.escalation import Escalation
 from domain.feedback.metrics import Counters
 
 _Row = dict[str, object]
+
+_FLAGS: dict[str, ResultFlag] = {flag.value: flag for flag in ResultFlag}
+_CLASSES: dict[str | None, FailureClass | None] = {None: None, **{one.value: one for one in FailureClass}}
 
 
 def entry_row(entry: FeedbackEntry) -> _Row:
@@ -26,7 +29,23 @@ def entry_row(entry: FeedbackEntry) -> _Row:
 
 def entry_of(values: Sequence[Any]) -> FeedbackEntry:
     """The entry whose fields these are, in their order."""
-    return msgspec.convert(dict(zip(FeedbackEntry.__struct_fields__, values, strict=True)), FeedbackEntry)
+    row = dict(zip(FeedbackEntry.__struct_fields__, values, strict=True))
+    row["result_flag"] = _FLAGS[row["result_flag"]]
+    row["failure_class"] = _CLASSES[row["failure_class"]]
+    return FeedbackEntry(**row)
+
+
+def reported_values(entry: FeedbackEntry) -> Sequence[Any]:
+    """What a report changes of its entry, in the order of `statements.REPORTED_FIELDS`."""
+    failure_class = entry.failure_class.value if entry.failure_class else None
+    return (
+        entry.result_flag.value,
+        entry.usage_count,
+        entry.updated_at,
+        failure_class,
+        entry.detail,
+        entry.failures_seen,
+    )
 
 
 def outbox_row(escalation: Escalation, owner: str, leased_until: datetime | None) -> _Row:
@@ -44,5 +63,5 @@ def escalation_of(row: RowMapping) -> Escalation:
 
 
 def counters_of(values: Sequence[Any]) -> Counters:
-    """The counters whose fields these are, in their order; a sum over big integers may come as a decimal."""
-    return Counters(**{name: int(value) for name, value in zip(Counters.__struct_fields__, values, strict=True)})
+    """The counters whose fields these are, in their order."""
+    return Counters(**dict(zip(Counters.__struct_fields__, values, strict=True)))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import datetime
 
-from sqlalchemy import delete, func, select
+from sqlalchemy import BigInteger, cast, delete, func, select
 
 from adapters.feedback.batch import REQUESTS, Command, Result, carry_out
 from adapters.feedback.counting import counters
@@ -68,7 +68,7 @@ class SqlFeedbackStore(FeedbackStore):
 
     async def counters(self, lesson_id: str | None = None) -> Mapping[str, Counters]:
         table = lesson_counters.c
-        sums = [func.sum(table[name]) for name in COUNTER_FIELDS]
+        sums = [cast(func.sum(table[name]), BigInteger) for name in COUNTER_FIELDS]
         statement = select(table.lesson_id, *sums).group_by(table.lesson_id)
         if lesson_id is not None:
             statement = statement.where(table.lesson_id == lesson_id)

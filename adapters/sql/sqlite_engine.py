@@ -15,6 +15,7 @@ from typing import Any, Generic
 import anyio.to_thread
 from sqlalchemy import Connection, create_engine, event
 from sqlalchemy.engine import URL
+from sqlalchemy.exc import DBAPIError
 from sqlalchemy.pool import QueuePool, StaticPool
 
 from adapters.sql.engine import Engine, T, Work, carry_out
@@ -42,14 +43,15 @@ class SqliteEngine(Engine):
             skip_autocommit_rollback=True,
         )
         event.listen(self._engine, "connect", _set_up)
+        self._writing: Connection | None = None
         self._writer = ThreadPoolExecutor(1, "sqlite-writer")
         self._readers = self._writer if in_memory else ThreadPoolExecutor(_READERS, "sqlite-reader")
 
     async def transaction(self, work: Work[T], *, writes: bool) -> T:
         running = _Transaction(work, writes=writes)
-        executor = self._writer if writes else self._readers
+        executor, run = (self._writer, self._write) if writes else (self._readers, self._read)
         try:
-            return await asyncio.get_running_loop().run_in_executor(executor, self._run, running)
+            return await asyncio.get_running_loop().run_in_executor(executor, run, running)
         except asyncio.CancelledError:
             running.give_up()
             raise
@@ -65,11 +67,27 @@ class SqliteEngine(Engine):
     def _close(self) -> None:
         for executor in (self._writer, self._readers):
             executor.shutdown(cancel_futures=True)
+        self._forget_writing()
         self._engine.dispose()
 
-    def _run(self, running: _Transaction[T]) -> T:
+    def _read(self, running: _Transaction[T]) -> T:
         with self._engine.connect() as connection:
             return running.run(connection)
+
+    def _write(self, running: _Transaction[T]) -> T:
+        """On a connection that the writing thread keeps, until the database fails on it."""
+        if self._writing is None:
+            self._writing = self._engine.connect()
+        try:
+            return running.run(self._writing)
+        except DBAPIError:
+            self._forget_writing()
+            raise
+
+    def _forget_writing(self) -> None:
+        if self._writing is not None:
+            self._writing.close()
+            self._writing = None
 
 
 class _GivenUp(Exception):

@@ -65,7 +65,7 @@ class Utc(TypeDecorator[datetime]):
             case "mysql":
                 return dialect.type_descriptor(mysql.DATETIME(fsp=6))
             case "sqlite":
-                return dialect.type_descriptor(String(26))
+                return dialect.type_descriptor(String(32))
             case _:
                 return dialect.type_descriptor(DateTime(timezone=True))
 
@@ -101,11 +101,14 @@ def _of_naive(value: datetime | None) -> datetime | None:
 
 
 def _to_iso(value: datetime | None) -> str | None:
-    return None if value is None else value.astimezone(timezone.utc).isoformat(" ", "microseconds")[:26]
+    if value is None:
+        return None
+    moment = value if value.tzinfo is timezone.utc else value.astimezone(timezone.utc)
+    return moment.isoformat(" ", "microseconds")
 
 
 def _of_iso(value: str | None) -> datetime | None:
-    return None if value is None else datetime.fromisoformat(value).replace(tzinfo=timezone.utc)
+    return None if value is None else datetime.fromisoformat(value)
 
 
 class Json(TypeDecorator[object]):

@@ -31,12 +31,12 @@ class Counters(msgspec.Struct, frozen=True, kw_only=True):
         )
 
     def __sub__(self, other: Counters) -> Counters:
-        return self + Counters(
-            usage_count=-other.usage_count,
-            success=-other.success,
-            failure=-other.failure,
-            pending=-other.pending,
-            lesson_failures=-other.lesson_failures,
+        return Counters(
+            usage_count=self.usage_count - other.usage_count,
+            success=self.success - other.success,
+            failure=self.failure - other.failure,
+            pending=self.pending - other.pending,
+            lesson_failures=self.lesson_failures - other.lesson_failures,
         )
 
 

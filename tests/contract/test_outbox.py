@@ -253,7 +253,7 @@ async def test_of_two_results_side_by_side_one_counts(outbox: Outbox) -> None:
 async def test_a_retry_makes_a_failed_or_waiting_row_due_at_once_with_its_attempts_anew(
     outbox: Outbox, state: State
 ) -> None:
-    row = escalation(state=state, attempts=12, last_error="down", next_attempt_at=START + timedelta(hours=1))
+    row = escalation(state=state, attempts=12, last_error="down", next_attempt_at=START + timedelta(minutes=4))
     await put(outbox, [row])
     assert await claim(outbox, "me", LATER) == []
     again = await outbox.retry(row.id, LATER)
