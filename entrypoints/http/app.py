@@ -54,8 +54,12 @@ def _app(title: str, mounted: Sequence[tuple[Operation[Any], object]], options: 
         logging_config=None,
         openapi_config=None,
     )
+    fixed = {
+        (method, path): serve for path, routes in paths.items() if "{" not in path for method, serve in routes.items()
+    }
     return Shell(
         app,
+        fixed=fixed,
         access=options.access,
         timeout_s=options.request_timeout_s,
         max_in_flight=options.max_in_flight,
