@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from contextlib import suppress
+from typing import Final
 
 import anyio
 import msgspec
@@ -31,6 +32,7 @@ from application.learner.ports import StoredVectors
 from domain.errors import VectorsUnavailable
 
 _FIELDS: Final = ["id", "lesson_id", "revision"]
+_OF_THE_STATE: Final = f"{of_kind(INDEX)} or {of_kind(REVISION)}"
 _TRIES: Final = 10
 _PAUSE_S: Final = 0.2
 
@@ -82,14 +84,14 @@ async def write(
     where the index is no longer the expected one.
     """
     name = collection_name(expected.made_for)
-    await _check_epoch(connection, expected)
-    known = await _revisions(connection, name, changes)
+    rows = await _rows_of_expected(connection, expected, of_lessons(changes))
+    known = _revisions(rows)
     fresh = [lesson_id for lesson_id in changes if max(known.get(lesson_id, {0})) <= revision]
     if not fresh:
         return
     rows = [row for lesson_id in fresh for row in _version(lesson_id, changes[lesson_id], revision, expected)]
     await connection.call("upsert", name, data=rows)
-    known = await _revisions(connection, name, fresh)
+    known = _revisions(await _query(connection, name, of_lessons(fresh), _FIELDS))
     earlier = [lesson_id for lesson_id in fresh if min(known.get(lesson_id, {revision})) < revision]
     later = [lesson_id for lesson_id in fresh if max(known.get(lesson_id, {revision})) > revision]
     if earlier:
@@ -101,10 +103,16 @@ async def write(
 async def move_revision(connection: MilvusConnection, expected: State, revision: int) -> None:
     """The index reflects this revision, if not a later one."""
     name, epoch = collection_name(expected.made_for), expected.epoch
-    await _check_epoch(connection, expected)
+    await _rows_of_expected(connection, expected)
     await connection.call("upsert", name, data=[revision_row(epoch, revision, expected.made_for.dimension)])
     earlier = f"{of_kind(REVISION)} and lesson_id == '{epoch}' and revision < {revision}"
     await connection.call("delete", name, filter=earlier)
+
+
+async def settle(connection: MilvusConnection, expected: State) -> None:
+    """After many rows at once: searches and changes are faster when they are no longer only in the server's memory."""
+    with suppress(Exception):  # it is the server's own affair, and real ones do not let everybody do it often
+        await connection.ask("flush", collection_name(expected.made_for))
 
 
 async def _begun(connection: MilvusConnection, made_for: MadeFor) -> State:
@@ -144,16 +152,20 @@ async def _check_empty(connection: MilvusConnection, name: str, made_for: MadeFo
         MadeFor(embedder_of(begun[0]), len(begun[0]["embedding"])).check(made_for)
 
 
-async def _check_epoch(connection: MilvusConnection, expected: State) -> None:
+async def _rows_of_expected(connection: MilvusConnection, expected: State, others: str = "") -> list[Row]:
+    """The rows that tell the state, and those of the condition `others`. Raises where the index is another by now."""
+    condition = f"{others} or {_OF_THE_STATE}" if others else _OF_THE_STATE
     try:
-        state = await _state(connection, expected.made_for)
+        rows = await _query(connection, collection_name(expected.made_for), condition, [*_FIELDS, "bin"])
     except Exception as error:
         if getattr(error, "code", None) != NO_COLLECTION:
             raise
         await check(connection, expected.made_for)
         raise _emptied_meanwhile() from error
+    state = _state_of(rows, expected.made_for)
     if state is None or state.epoch != expected.epoch:
         raise _emptied_meanwhile()
+    return rows
 
 
 def _emptied_meanwhile() -> VectorsUnavailable:
@@ -161,9 +173,12 @@ def _emptied_meanwhile() -> VectorsUnavailable:
 
 
 async def _state(connection: MilvusConnection, made_for: MadeFor) -> State | None:
+    rows = await _query(connection, collection_name(made_for), _OF_THE_STATE, [*_FIELDS, "bin"])
+    return _state_of(rows, made_for)
+
+
+def _state_of(rows: Sequence[Row], made_for: MadeFor) -> State | None:
     """Of several epochs that began side by side the one with the least name is the present one."""
-    kinds = f"({of_kind(INDEX)} or {of_kind(REVISION)})"
-    rows = await _query(connection, collection_name(made_for), kinds, [*_FIELDS, "bin"])
     epochs = [row["lesson_id"] for row in rows if row["bin"] == INDEX]
     if not epochs:
         return None
@@ -171,11 +186,10 @@ async def _state(connection: MilvusConnection, made_for: MadeFor) -> State | Non
     return State(made_for, max(row["revision"] for row in rows if row["lesson_id"] == epoch), epoch)
 
 
-async def _revisions(
-    connection: MilvusConnection, name: str, lesson_ids: Mapping[str, Any] | Sequence[str]
-) -> dict[str, set[int]]:
+def _revisions(rows: Sequence[Row]) -> dict[str, set[int]]:
+    """Which versions of each lesson there are."""
     found: dict[str, set[int]] = {}
-    for row in await _query(connection, name, of_lessons(lesson_ids), _FIELDS):
+    for row in rows:
         found.setdefault(row["lesson_id"], set()).add(row["revision"])
     return found
 

@@ -21,6 +21,7 @@ _SEARCH_S: Final = 5.0
 _OPEN_S: Final = 30.0
 _WRITE_S: Final = 60.0
 _LESSONS_AT_ONCE: Final = 64
+_BULK: Final = 256
 _COMPARED_AT_ONCE: Final = 400
 _MOST_HITS: Final = 16_384
 _BREADTH: Final = 200
@@ -96,6 +97,8 @@ class MilvusIndex(VectorIndex):
         for start in range(0, len(lessons), _LESSONS_AT_ONCE):
             some = dict(lessons[start : start + _LESSONS_AT_ONCE])
             await self._write(state, some, revision)
+        if len(put) >= _BULK:
+            await self._call(_WRITE_S, lambda connection: changes.settle(connection, state))
         await self._call(_OPEN_S, lambda connection: changes.move_revision(connection, state, revision))
 
     async def aclose(self) -> None:

@@ -110,6 +110,7 @@ async def test_a_server_that_hangs_is_given_up_on_time(kind: Kind, own_server: S
 
 @pytest.mark.parametrize("name", KINDS)
 async def test_an_address_that_never_answers_does_not_hold_requests_up(name: str, silent_port: int) -> None:
+    require(KINDS[name].server)
     dsns = {
         "pgvector": f"postgresql+asyncpg://me:{PASSWORD}@127.0.0.1:{silent_port}/x",
         "milvus": f"http://me:{PASSWORD}@127.0.0.1:{silent_port}",
@@ -130,6 +131,7 @@ async def test_an_address_that_never_answers_does_not_hold_requests_up(name: str
 
 @pytest.mark.parametrize("name", KINDS)
 async def test_nothing_is_searched_before_the_store_was_reached(name: str) -> None:
+    require(KINDS[name].server)
     dsns = {"pgvector": "postgresql+asyncpg://me@127.0.0.1:1/x", "milvus": "http://127.0.0.1:1"}
     index = KINDS[name].open(dsns[name])
     with pytest.raises(VectorsUnavailable, match="out of reach"):
