@@ -126,7 +126,7 @@ def test_a_hashed_key_is_taken_and_its_hash_is_not(start_service: StartService) 
 
 
 def test_every_decision_logs_whose_key_it_was(start_service: StartService) -> None:
-    service = start_service({"MG_API_KEYS": KEYS, "MG_FAILURE_THRESHOLD_X": "1", "MG_REVIEWER_PATH_MODE": "both"})
+    service = start_service({"MG_API_KEYS": KEYS, "MG_FAILURE_THRESHOLD_X": "1", "MG_REVIEWER_PATH_MODE": "auto_only"})
     admin, ann, bob = (with_key(service, key) for key in (PLAIN["admin"], PLAIN["reviewer"], HASHED))
     with admin, ann, bob:
         lesson = answered(ann.post("/lessons", json={**UPLOAD_LESSON, "source": "root"}), 201)
@@ -140,7 +140,6 @@ def test_every_decision_logs_whose_key_it_was(start_service: StartService) -> No
     assert [(one["event"], one["actor"]) for one in log] == [
         ("injected", "ann"),
         ("approved", "bob"),
-        ("runtime_failure_flagged", "escalation"),
         ("runtime_failure_disabled", "escalation"),
         ("edited", "ann"),
         ("disabled", "bob"),

@@ -30,7 +30,7 @@ no-shrink = true
 unexpected-methods = ["PUT", "TRACE"]
 
 [phases.stateful]
-max-steps = 4
+max-steps = 3
 generation = {{ max-examples = {examples} }}
 
 [checks]
@@ -73,7 +73,7 @@ def test_no_input_is_a_fault_and_every_answer_is_as_described(start_service: Sta
     with service.client() as client:
         ids = seeded(client)
         config = tmp_path / "schemathesis.toml"
-        config.write_text(_CONFIG.format(examples=5, **ids))
+        config.write_text(_CONFIG.format(examples=3, **ids))
         command = [sys.executable, "-m", "schemathesis.cli", "--config-file", str(config), "run"]
         run = subprocess.run(
             [*command, f"{service.url}/schema/openapi.json", "--no-color", "--exclude-tag", "schema"],
