@@ -11,11 +11,11 @@ import numpy as np
 from adapters.vectors.cosines import ROUNDING, Lesson, Vectors, best_cosines, first, least_of_first
 from adapters.vectors.vector_block import VectorBlock
 
-_BLOCK_BYTES: Final = 16 << 20
+_BLOCK_BYTES: Final = 128 << 20
 
 
 class ExactVectors:
-    """Lessons with their vectors, in blocks: a change costs at most the copying of one block (16 MiB)."""
+    """Lessons with their vectors, in blocks: a change costs at most the copying of one block (128 MiB)."""
 
     def __init__(self, dimension: int) -> None:
         self._dimension = dimension
