@@ -24,7 +24,9 @@ _WHAT: Final = "The embedder"
 _TIMEOUT_S: Final = 10.0
 _THRESHOLD: Final = 3
 _OPEN_S: Final = 2.0
-_AT_ONCE: Final = 64
+_AT_ONCE: Final = 32
+"""Texts in a request: more than that some servers refuse."""
+
 _LONGEST_TEXT: Final = 8_000
 """Characters, about 2,000 tokens: what is longer is cut off, since servers refuse what exceeds their window."""
 

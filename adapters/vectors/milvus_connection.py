@@ -117,5 +117,6 @@ def explain(error: Exception) -> Failure | None:
     if isinstance(error, MilvusException):
         if error.code == UNREACHABLE or isinstance(error.code, StatusCode):
             return Failure(f"{WHAT} is out of reach: try again shortly.", alive=False)
-        return Failure(f"{WHAT} says: {' '.join(error.message.split())[:_LONGEST_MESSAGE]}.", alive=True)
+        hint = " Run `memorygrid reindex`." if error.code == NO_COLLECTION else ""
+        return Failure(f"{WHAT} says: {' '.join(error.message.split())[:_LONGEST_MESSAGE]}.{hint}", alive=True)
     return None

@@ -30,7 +30,7 @@ _HINTS: Final = {
     "3D000": "Check the database's name in MG_VECTOR_DSN.",
     "42501": "Let its owner run CREATE EXTENSION vector, and grant CREATE on the schema.",
     "0A000": "Install the extension pgvector on the server.",
-    "42P01": "Its tables are gone: they are created again shortly.",
+    "42P01": "Its tables are gone: run `memorygrid reindex`.",
 }
 
 
@@ -65,7 +65,7 @@ class PgvectorPool:
     async def connection(self) -> AsyncIterator[asyncpg.Connection]:
         """A connection of one's own. Whoever is cancelled in the middle of a statement leaves it to be closed."""
         pool = await self._opened()
-        connection = await pool.acquire(timeout=_CONNECT_S)
+        connection = await pool.acquire()
         try:
             yield connection
         except anyio.get_cancelled_exc_class():
