@@ -38,9 +38,8 @@ async def test_searches_can_be_served_by_an_hnsw_index_of_the_bin(
 ) -> None:
     """For so few vectors the server reads them all sooner, unless it must not."""
     await index.prepare(EMBEDDER, DIMENSION)
-    await index.apply(
-        [stored(f"l{number}", towards(number / 300), bin=list(Bin)[number % 2]) for number in range(300)], [], 1
-    )
+    lessons = [stored(f"l{number:03}", towards(number / 300), bin=list(Bin)[number % 2]) for number in range(300)]
+    await index.apply(lessons, [], 1)
     await index.apply([], [], 2)
     statement = PgvectorTables(MadeFor(EMBEDDER, DIMENSION)).nearest(bin)
     settings = {**SESSION, "enable_seqscan": "off"}
