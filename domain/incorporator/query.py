@@ -27,15 +27,14 @@ class QueryInput(msgspec.Struct, frozen=True, kw_only=True):
 
 #: Characters of the longest text query; no embedder makes more of a longer one.
 LONGEST_TEXT = 20_000
-_LONGEST_NAME = 500
 _MOST_VALUES = 10_000
 
 
 def text_query(query: QueryInput) -> str:
     """The text by which the LLM matcher looks for similar lessons: the problem type, then one line a value.
 
-    Nested values are flattened to their words; keys are kept, since they say what a value is. What is beyond
-    `LONGEST_TEXT` characters is left out.
+    Nested values are flattened. The names of fields are left out: they are the caller's, the same in every query, and
+    make what has nothing to do with any lesson look alike. What is beyond `LONGEST_TEXT` characters is left out, too.
     """
     lines, length = [query.problem_type], len(query.problem_type)
     flattened = chain(_lines(query.current_task_context), _lines(query.additional_caller_data))
@@ -48,17 +47,10 @@ def text_query(query: QueryInput) -> str:
     return "\n".join(lines)[:LONGEST_TEXT]
 
 
-def _lines(data: JsonObject, prefix: str = "") -> Iterator[str]:
-    for key, value in data.items():
-        yield from _flat(f"{prefix}{key}"[:_LONGEST_NAME], value)
-
-
-def _flat(name: str, value: object) -> Iterator[str]:
+def _lines(value: object) -> Iterator[str]:
     """A line for each value within; an empty one for what says nothing, so that looking for more ends somewhere."""
-    if isinstance(value, dict) and value:
-        yield from _lines(value, f"{name} ")
-    elif isinstance(value, list | tuple) and value:
-        for one in value:
-            yield from _flat(name, one)
+    if isinstance(value, dict | list | tuple) and value:
+        for one in value.values() if isinstance(value, dict) else value:
+            yield from _lines(one)
     else:
-        yield f"{name}: {value}" if value not in (None, "", {}, [], ()) else ""
+        yield str(value) if value not in (None, "", {}, [], ()) else ""

@@ -43,12 +43,12 @@ def test_the_text_query_is_the_problem_type_and_a_line_for_each_value() -> None:
     )
     assert text_query(asked).splitlines() == [
         "flaky_upload",
-        "operation: upload",
-        "file name: a.pdf",
-        "file size: 3",
-        "tags: x",
-        "tags y: True",
-        "tier: gold",
+        "upload",
+        "a.pdf",
+        "3",
+        "x",
+        "True",
+        "gold",
     ]
 
 
