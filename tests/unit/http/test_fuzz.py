@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from typing import Any
+from urllib.parse import quote, urlencode
 
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -79,3 +80,39 @@ def _depth(value: Any) -> int:
     if isinstance(value, dict):
         return 1 + max(map(_depth, value.values()), default=0)
     return 1 + max(map(_depth, value), default=0) if isinstance(value, list) else 0
+
+
+SEGMENTS = st.text(max_size=30).map(lambda text: quote(text.encode("utf-8", "replace"), safe=""))
+URLS = st.builds(
+    lambda start, rest, query: "/".join([start, *rest]) + (f"?{query}" if query else ""),
+    st.sampled_from(["", "/lessons", "/feedback", "/escalations", "/incorporator", "/schema", "/problems", "/health"]),
+    st.lists(SEGMENTS, max_size=3),
+    st.one_of(
+        st.just(""),
+        SEGMENTS,
+        st.dictionaries(
+            st.sampled_from(["q", "limit", "cursor", "bin", "tag", "status", "top_k", "session_id", "llm", "state"]),
+            st.text(max_size=30).map(lambda text: text.encode("utf-8", "replace")),
+        ).map(urlencode),
+    ),
+)
+HEADERS = st.dictionaries(
+    st.sampled_from(["Idempotency-Key", "Authorization", "Content-Type", "Origin", "Host", "Forwarded", "Accept"]),
+    st.text(st.characters(max_codepoint=255, exclude_categories=["Cc"]), max_size=30).map(
+        lambda text: text.encode("latin-1")
+    ),
+    max_size=3,
+)
+
+
+@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(method=st.sampled_from(["GET", "HEAD", "POST", "DELETE", "PUT", "OPTIONS"]), url=URLS, headers=HEADERS)
+async def test_no_path_query_or_header_is_a_fault_of_the_service(
+    method: str, url: str, headers: dict[str, bytes]
+) -> None:
+    async with client_of(APP) as client:
+        answer = await client.request(method, f"http://127.0.0.1{url or '/'}", headers=headers)  # type: ignore[arg-type]
+    assert answer.status_code < 500
+    if answer.status_code >= 400:
+        assert answer.headers["content-type"] == "application/problem+json"
+        assert method == "HEAD" or answer.json()["type"].startswith("/problems/")
