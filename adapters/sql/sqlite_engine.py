@@ -23,8 +23,8 @@ from adapters.sql.engine import Engine, T, Work, carry_out
 _READERS = 4
 #: Seconds that SQLite waits for another process's lock before it says that the database is locked.
 _BUSY_S = 5.0
-#: Pages of the write-ahead log after which it is copied into the file: rarely, since that stops the writer.
-_CHECKPOINT_PAGES = 4000
+#: Pages of the write-ahead log (40 MB) after which it is copied into the file: rarely, since that stops the writer.
+_CHECKPOINT_PAGES = 10_000
 _LOG_BYTES = 64 * 1024 * 1024
 _CACHE_KB = 65_536
 
