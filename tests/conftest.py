@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import logging
+from collections.abc import Iterator
 from importlib.util import find_spec
 
 import pytest
@@ -16,3 +18,13 @@ settings.load_profile("patient")
 @pytest.fixture
 def anyio_backend() -> str:
     return "asyncio"
+
+
+@pytest.fixture(autouse=True)
+def _loggers_as_they_were() -> Iterator[None]:
+    """A test that sets the service's logging up does not take the records away from those after it."""
+    yield
+    for name in ("application", "adapters", "entrypoints"):
+        logger = logging.getLogger(name)
+        logger.handlers, logger.propagate = [], True
+        logger.setLevel(logging.NOTSET)
