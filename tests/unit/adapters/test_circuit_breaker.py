@@ -145,7 +145,7 @@ def test_a_failed_trial_counts_as_one_failure_where_another_call_has_closed_it(
 def test_it_logs_when_it_opens_and_when_it_closes(
     circuit: CircuitBreaker, time: Time, caplog: pytest.LogCaptureFixture
 ) -> None:
-    caplog.set_level(logging.INFO)
+    caplog.set_level(logging.INFO, logger="adapters.circuit_breaker")
     fail(circuit, 3)
     time.now_s = 10.0
     succeed(circuit)
