@@ -109,6 +109,11 @@ def _environment() -> dict[str, str]:
     return {**os.environ, "PYTHONPATH": str(PROJECT), "PYTHONUTF8": "1"}
 
 
+def _interrupt() -> signal.Signals:
+    """As Ctrl-C; where this run ignores that signal, as a background job does, its children cannot hear it either."""
+    return signal.SIGTERM if signal.getsignal(signal.SIGINT) is signal.SIG_IGN else signal.SIGINT
+
+
 @contextmanager
 def _serving() -> Iterator[tuple[str, str]]:
     """The address that it says it serves on, and what it said until then."""
@@ -123,8 +128,8 @@ def _serving() -> Iterator[tuple[str, str]]:
         address = re.search(r"serves on (http://127\.0\.0\.1:\d+)", said)
         assert address is not None, said
         yield address[1], said
-        process.send_signal(signal.SIGINT)
-        assert process.wait(30) == 0
+        process.send_signal(_interrupt())
+        assert process.wait(60) == 0
     finally:
         process.kill()
         process.communicate()
