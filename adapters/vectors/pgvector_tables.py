@@ -26,7 +26,12 @@ CREATE TABLE IF NOT EXISTS memorygrid_vector_index (
     epoch uuid NOT NULL
 )
 """
-STATE_IS_THERE: Final = "SELECT to_regclass('memorygrid_vector_index') IS NOT NULL"
+STATE_IS_THERE: Final = (
+    "SELECT EXISTS (SELECT FROM pg_tables "
+    "WHERE schemaname = ANY(current_schemas(false)) AND tablename = 'memorygrid_vector_index')"
+)
+"""Read from the catalog itself: `to_regclass` may remember from before the lock that there is no such table."""
+
 READ_STATE: Final = "SELECT embedder, dimension, revision, epoch FROM memorygrid_vector_index"
 LOCK_STATE: Final = f"{READ_STATE} FOR UPDATE"
 FORGET_STATE: Final = "DELETE FROM memorygrid_vector_index"
@@ -74,7 +79,10 @@ class PgvectorTables:
             f"SELECT lesson_id, max({self._cosine}) FROM {vectors} "  # noqa: S608
             "WHERE lesson_id = ANY($2) GROUP BY lesson_id"
         )
-        self.index_is_there = f"SELECT to_regclass('{self._index}') IS NOT NULL"
+        self.index_is_there = (
+            "SELECT EXISTS (SELECT FROM pg_indexes "  # noqa: S608
+            f"WHERE schemaname = ANY(current_schemas(false)) AND indexname = '{self._index}')"
+        )
 
     @property
     def _cosine(self) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import secrets
 from collections.abc import AsyncIterator
 
+import anyio
 import asyncpg
 import pytest
 
@@ -50,6 +51,19 @@ async def test_searches_can_be_served_by_an_hnsw_index_of_the_bin(
     assert plan.count("_embedding_idx on memorygrid_vectors_") == partitions, plan
     expected = [one.lesson_id for one in reversed(lessons) if bin in (None, one.bin)]
     assert [row["lesson_id"] for row in rows] == expected[:3]
+
+
+async def test_processes_that_create_the_tables_at_once_share_them(dsn: str) -> None:
+    indices = [PgvectorIndex(dsn) for _ in range(6)]
+    async with anyio.create_task_group() as tasks:
+        for one in indices:
+            tasks.start_soon(one.prepare, EMBEDDER, DIMENSION)
+    async with anyio.create_task_group() as tasks:
+        for number, one in enumerate(indices):
+            tasks.start_soon(one.apply, [stored(f"l{number}", towards(0.5))], [], number)
+    assert len(await found(indices[0])) == len(indices)
+    for one in indices:
+        await one.aclose()
 
 
 @pytest.mark.parametrize("dimension", [2_000, 2_001, 4_000, 4_001])
