@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine
 from functools import partial
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import anyio
 from sqlalchemy.exc import DBAPIError
-from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 from adapters.sql.dialects import parse_dsn
 from adapters.sql.engine import CommitInDoubt, Engine, Work
@@ -23,6 +22,8 @@ _T = TypeVar("_T")
 _TRIES = 8
 _DEADLINE_S = 12.0
 _MIGRATION_DEADLINE_S = 60.0
+#: Seconds that transactions have to end when the database is closed.
+_CLOSING_S = 2.0
 
 
 class Database:
@@ -32,8 +33,8 @@ class Database:
     changes nothing but the database. Everything is opened lazily, for the event loop that first uses it, so that the
     object can be built without a running loop. Raises `StoreUnavailable` where the database does not answer in time.
 
-    Each transaction is a task of its own: a caller that is cancelled leaves it to its end, within `deadline_s`, so that
-    no connection is torn out of a server's hands for the sake of one request.
+    A transaction goes on when its caller is cancelled, to its end or to `deadline_s`: no connection is torn out of a
+    server's hands for the sake of one request.
     """
 
     def __init__(self, dsn: str, schema: Schema, *, deadline_s: float = _DEADLINE_S) -> None:
@@ -43,7 +44,7 @@ class Database:
         self._engine: Engine | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
         self._ready: asyncio.Task[None] | None = None
-        self._running: set[asyncio.Task[object]] = set()
+        self._running: set[asyncio.Task[Any]] = set()
 
     @property
     def name(self) -> str:
@@ -59,14 +60,25 @@ class Database:
 
     async def read(self, work: Work[_T]) -> _T:
         """Runs `work`, which only reads."""
-        return await self._run(work, writes=False)
+        return await _going_on(self.transaction(work, writes=False))
 
     async def write(self, work: Work[_T]) -> _T:
         """Runs `work` as one transaction and commits it; raises what `work` raises, with nothing changed.
 
         A deadlock or serialisation failure repeats the whole of it, at most 8 times. `IntegrityError` passes through.
         """
-        return await self._run(work, writes=True)
+        return await _going_on(self.transaction(work, writes=True))
+
+    async def transaction(self, work: Work[_T], *, writes: bool) -> _T:
+        """As `read` and `write`, in the caller's own task, for one that nobody cancels."""
+        await self.open()
+        engine, task = self._opened(), asyncio.current_task()
+        if task is not None:
+            self._running.add(task)
+        try:
+            return await self._in_time(lambda: engine.transaction(work, writes=writes), self._deadline_s)
+        finally:
+            self._running.discard(task)
 
     async def open(self) -> None:
         """Connects and brings the schema up to date, once; everything else does it by itself."""
@@ -92,7 +104,7 @@ class Database:
         return await self._in_time(lambda: engine.transaction(work, writes=True), None)
 
     async def aclose(self) -> None:
-        """Gives up what is running and closes all connections; the next use opens them again."""
+        """Lets what is on its way end, for a moment, and closes all connections; the next use opens them again."""
         engine, self._engine = self._engine, None
         if engine is None:
             return
@@ -101,9 +113,11 @@ class Database:
             return
         running = [*self._running, *([self._ready] if self._ready else [])]
         self._loop = self._ready = None
-        for task in running:
-            task.cancel()
-        await asyncio.gather(*running, return_exceptions=True)
+        if running:
+            _, late = await asyncio.wait(running, timeout=_CLOSING_S)
+            for task in late:
+                task.cancel()
+            await asyncio.gather(*late, return_exceptions=True)
         await engine.aclose()
 
     def _opened(self) -> Engine:
@@ -122,19 +136,6 @@ class Database:
         if not state.is_up_to_date:
             await self._in_time(lambda: engine.transaction(filling, writes=True), _MIGRATION_DEADLINE_S)
 
-    async def _run(self, work: Work[_T], *, writes: bool) -> _T:
-        await self.open()
-        engine = self._opened()
-        transaction = self._in_time(lambda: engine.transaction(work, writes=writes), self._deadline_s)
-        task: asyncio.Task[_T] = asyncio.get_running_loop().create_task(transaction)
-        self._running.add(task)
-        task.add_done_callback(self._ended)
-        return await asyncio.shield(task)
-
-    def _ended(self, task: asyncio.Task[object]) -> None:
-        self._running.discard(task)
-        _failed(task)  # looked at, so that a transaction that nobody waits for any more may fail in silence
-
     async def _in_time(self, attempt: Callable[[], Awaitable[_T]], deadline_s: float | None) -> _T:
         try:
             with anyio.fail_after(deadline_s):
@@ -142,7 +143,7 @@ class Database:
         except CommitInDoubt as error:
             text = f"{self.name} broke off while it stored this: nobody knows whether it did"
             raise StoreUnavailable(text) from error
-        except (DBAPIError, OSError, PoolTimeout, TimeoutError) as error:
+        except Exception as error:
             why = reason(error)
             if why is None:
                 raise
@@ -161,5 +162,12 @@ async def _again(attempt: Callable[[], Awaitable[_T]]) -> _T:
     return await attempt()
 
 
-def _failed(task: asyncio.Task[object]) -> bool:
+async def _going_on(transaction: Coroutine[Any, Any, _T]) -> _T:
+    """The transaction's result. Where the caller is cancelled it goes on, and fails in silence if it fails."""
+    task = asyncio.get_running_loop().create_task(transaction)
+    task.add_done_callback(_failed)
+    return await asyncio.shield(task)
+
+
+def _failed(task: asyncio.Task[Any]) -> bool:
     return task.cancelled() or task.exception() is not None

@@ -103,31 +103,29 @@ def reason(error: Exception) -> str | None:
         return "no answer in time"
     if isinstance(error, OSError):
         return f"it cannot be reached: {type(error).__name__}"
-    if not isinstance(error, DBAPIError):
-        return None
     code = _code(error)
-    known = _TRY_AGAIN.get(code) or (_by_number(code) if isinstance(code, int) else _by_state(code)) or _by_text(error)
-    return known or ("connection lost" if error.connection_invalidated else None)
+    known = _TRY_AGAIN.get(code) or (_AWAY_CODES.get(code) if isinstance(code, int) else _by_state(code))
+    if known is None and isinstance(error, DBAPIError):
+        known = _by_text(str(error.orig)) or ("connection lost" if error.connection_invalidated else None)
+    return known
 
 
-def _code(error: DBAPIError) -> str | int:
-    """The number or the SQLSTATE that the server gave; an empty text where it gave none."""
-    cause = error.orig
+def _code(error: Exception) -> str | int:
+    """The number or the SQLSTATE that the server gave; an empty text where it gave none.
+
+    SQLAlchemy 2.0 lets asyncpg's own errors through where a connection cannot be made.
+    """
+    cause = error.orig if isinstance(error, DBAPIError) else error
     number = cause.args[0] if cause is not None and cause.args else None
-    if isinstance(number, int):
+    if isinstance(error, DBAPIError) and isinstance(number, int):
         return number
     state = getattr(cause, "sqlstate", None)
     return state if isinstance(state, str) else ""
 
 
-def _by_state(state: str | int) -> str | None:
-    return next((known for begin, known in _AWAY_CLASSES.items() if str(state).startswith(begin)), None)
+def _by_state(state: str) -> str | None:
+    return next((known for begin, known in _AWAY_CLASSES.items() if state.startswith(begin)), None)
 
 
-def _by_number(number: int) -> str | None:
-    return _AWAY_CODES.get(number)
-
-
-def _by_text(error: DBAPIError) -> str | None:
-    text = str(error.orig)
+def _by_text(text: str) -> str | None:
     return next((known for part, known in _AWAY_TEXTS.items() if part in text), None)

@@ -41,7 +41,7 @@ class GroupCommit(Generic[_C, _R]):
     ) -> None:
         self._carry_out = carry_out
         self._database = database
-        self._transaction = database.write if writes else database.read
+        self._writes = writes
         self._waiting: deque[tuple[_C, asyncio.Future[_R]]] = deque()
         self._worker: asyncio.Task[None] | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -63,7 +63,6 @@ class GroupCommit(Generic[_C, _R]):
     async def _work(self) -> None:
         try:
             while self._waiting:
-                await asyncio.sleep(0)  # whoever is ready in this turn of the loop comes along
                 count = min(len(self._waiting), _LARGEST_BATCH)
                 await self._commit([self._waiting.popleft() for _ in range(count)])
         finally:
@@ -82,7 +81,7 @@ class GroupCommit(Generic[_C, _R]):
 
     async def _results(self, commands: Sequence[_C]) -> Sequence[_R | Exception]:
         try:
-            return await self._transaction(lambda connection: self._carry_out(connection, commands))
+            return await self._transaction(commands)
         except StoreUnavailable as error:
             return [error] * len(commands)
         except Exception:
@@ -101,12 +100,16 @@ class GroupCommit(Generic[_C, _R]):
         """The command's result; after a lost race for a key it is tried once more, to see who won."""
         for _ in range(2):
             try:
-                return (await self._transaction(lambda connection: self._carry_out(connection, [command])))[0]
+                return (await self._transaction([command]))[0]
             except IntegrityError as error:
                 failed: Exception = error
             except Exception as error:
                 return error
         return failed
+
+    async def _transaction(self, commands: Sequence[_C]) -> Sequence[_R | MemoryGridError]:
+        """All results together. It is the worker's own transaction: no caller's cancellation reaches it."""
+        return await self._database.transaction(lambda db: self._carry_out(db, commands), writes=self._writes)
 
     def _fail_waiting(self, error: StoreUnavailable) -> None:
         """Answers those who wait: they have waited for a database that is away, and must not do so in turn."""

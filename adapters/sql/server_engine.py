@@ -14,8 +14,8 @@ from adapters.sql.dialects import server_options
 from adapters.sql.engine import Engine, T, Work, carry_out
 from domain.errors import InvalidConfiguration
 
+#: Connections of a process to one database. All stay open: closing one has to wait for its server.
 _POOL = 10
-_MORE = 10
 _POOL_WAIT_S = 5
 _RECYCLED_S = 1800
 #: Seconds that connections have to say goodbye to their server.
@@ -31,7 +31,7 @@ class ServerEngine(Engine):
             isolation_level="AUTOCOMMIT",
             connect_args=dict(server_options(url)),
             hide_parameters=True,
-            max_overflow=_MORE,
+            max_overflow=0,
             pool_recycle=_RECYCLED_S,
             pool_reset_on_return=None,
             pool_size=_POOL,

@@ -9,7 +9,6 @@ import asyncio
 import sqlite3
 import threading
 import time
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Generic
 
 import anyio.to_thread
@@ -19,6 +18,7 @@ from sqlalchemy.exc import DBAPIError
 from sqlalchemy.pool import QueuePool, StaticPool
 
 from adapters.sql.engine import Engine, T, Work, carry_out
+from adapters.sql.threads import Threads
 
 _READERS = 4
 #: Seconds that SQLite waits for another process's lock before it says that the database is locked.
@@ -44,29 +44,24 @@ class SqliteEngine(Engine):
         )
         event.listen(self._engine, "connect", _set_up)
         self._writing: Connection | None = None
-        self._writer = ThreadPoolExecutor(1, "sqlite-writer")
-        self._readers = self._writer if in_memory else ThreadPoolExecutor(_READERS, "sqlite-reader")
+        self._writer = Threads(1, "sqlite-writer")
+        self._readers = self._writer if in_memory else Threads(_READERS, "sqlite-reader")
 
     async def transaction(self, work: Work[T], *, writes: bool) -> T:
         running = _Transaction(work, writes=writes)
-        executor, run = (self._writer, self._write) if writes else (self._readers, self._read)
+        threads, run = (self._writer, self._write) if writes else (self._readers, self._read)
         try:
-            return await asyncio.get_running_loop().run_in_executor(executor, run, running)
+            return await threads.run(lambda: run(running))
         except asyncio.CancelledError:
             running.give_up()
             raise
 
     async def aclose(self) -> None:
-        await anyio.to_thread.run_sync(self._close)
+        await anyio.to_thread.run_sync(self.abandon)
 
     def abandon(self) -> None:
-        for executor in (self._writer, self._readers):
-            executor.shutdown(wait=False, cancel_futures=True)
-        self._engine.dispose()
-
-    def _close(self) -> None:
-        for executor in (self._writer, self._readers):
-            executor.shutdown(cancel_futures=True)
+        for threads in (self._writer, self._readers):
+            threads.stop()
         self._forget_writing()
         self._engine.dispose()
 

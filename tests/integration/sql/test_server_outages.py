@@ -130,6 +130,7 @@ async def test_nothing_acknowledged_is_lost_when_a_server_goes_and_comes_back_un
             await clients.until_it_works(within_s=5)
             await asyncio.sleep(0.3)
             group.cancel_scope.cancel()
+        await clients.until_it_works(within_s=5)  # after the last batch of those who were just cancelled
         assert clients.refused > 0
         assert len(clients.acknowledged) > before + 1
         await check_nothing_is_lost(store, clients)
@@ -146,7 +147,7 @@ async def test_a_server_that_hangs_is_given_up_in_time_and_used_again_when_it_is
                 reads = [store.page(EntryFilter(), 10, None) for _ in range(40)]
                 assert await together(*calls) == [False] * 40
                 assert {type(one) for one in await together(*reads)} == {StoreUnavailable}
-                assert time.monotonic() - begun < 2 * DEADLINE_S + 1.5
+                assert time.monotonic() - begun < 2 * DEADLINE_S + 4
         await clients.until_it_works(within_s=5)
         reads = [store.page(EntryFilter(), 10, None) for _ in range(60)]
         assert not any(isinstance(one, Exception) for one in await together(*reads))
@@ -185,10 +186,12 @@ async def test_a_server_without_free_connections_is_waited_for(
 ) -> None:
     require(server)
     with server(settings=setting) as limited:
-        async with opened(limited.create_database("full")) as store:
-            results = await together(*(store.page(EntryFilter(), 10, None) for _ in range(60)))
+        dsn = limited.create_database("full")
+        async with opened(dsn) as first, opened(dsn) as second:
+            stores = [first, second]
+            results = await together(*(store.page(EntryFilter(), 10, None) for store in stores * 30))
             refused = [str(one) for one in results if isinstance(one, StoreUnavailable)]
             assert refused
             assert all("too many connections" in one for one in refused)
             assert len(refused) == sum(isinstance(one, Exception) for one in results)
-            assert (await store.page(EntryFilter(), 10, None)).entries == []
+            assert (await first.page(EntryFilter(), 10, None)).entries == []

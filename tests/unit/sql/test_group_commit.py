@@ -28,15 +28,14 @@ class SlowDatabase:
         self.gate = asyncio.Event()
         self.gate.set()
 
-    async def write(self, work: Callable[[Connection], T]) -> T:
+    async def transaction(self, work: Callable[[Connection], T], *, writes: bool) -> T:
+        assert writes
         await self.gate.wait()
         for _ in range(3):
             await asyncio.sleep(0)
         if self.away and self.away.pop(0):
             raise StoreUnavailable("the test database is away")
         return work(cast("Connection", None))
-
-    read = write
 
 
 class Squares:
