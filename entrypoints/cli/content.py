@@ -14,16 +14,27 @@ from domain.values import JsonObject
 from entrypoints.cli.failures import ExitCode, Failure
 from entrypoints.cli.lesson_files.kept import with_kept
 
-Title = Annotated[str | None, typer.Option("--title", help="The lesson's title.", show_default=False)]
+Title = Annotated[
+    str | None, typer.Option("--title", help="The lesson's title: one line of 1 to 500 characters.", show_default=False)
+]
 Body = Annotated[str | None, typer.Option("--body", help="The lesson's text, in Markdown.", show_default=False)]
 BodyFile = Annotated[
-    Path | None, typer.Option("--body-file", help="The file that holds the text; - is standard input.")
+    Path | None, typer.Option("--body-file", help="The file that holds the text, in UTF-8; - is standard input.")
 ]
-Tags = Annotated[list[str] | None, typer.Option("--tag", help="A tag; may be repeated.", show_default=False)]
+Tags = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--tag", help="A tag; may be repeated. All that are given replace those that there are.", show_default=False
+    ),
+]
 Payload = Annotated[
     str | None,
     typer.Option(
-        "--payload", help="The dsl_payload, a JSON object; null for none.", metavar="JSON", show_default=False
+        "--payload",
+        help="The dsl_payload, a JSON object; null for none. With an action and an instruction_template in it, no "
+        "language model is needed to apply the lesson.",
+        metavar="JSON",
+        show_default=False,
     ),
 ]
 

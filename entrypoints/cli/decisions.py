@@ -35,21 +35,26 @@ async def decide_all(service: Service, decision: Decision, said_of: dict[str, Sa
 async def one_by_one(ids: Sequence[str], work: Callable[[str], Awaitable[str]], done: str) -> None:
     """Does `work` with each id, and says afterwards what it answers. Raises the worst `Failure` at the end.
 
-    A service that does not answer, or refuses the key, is not asked again.
+    A service that does not answer, or refuses the key, is not asked again. An interrupt, too, leaves it said what was
+    done until then.
     """
     lines: list[str] = []
     failures: dict[str, Failure] = {}
-    for one in each(ids, done.capitalize()):
-        try:
-            lines.append(await work(one))
-        except Failure as error:
-            failures[one] = error
-            if error.code in (ExitCode.UNREACHABLE, ExitCode.DENIED):
-                break
-    for line in lines:
-        say(f"{done}  {line}")
-    for one, failure in failures.items():
-        complain(f"{one}: {failure.message}")
+    items = each(ids, done.capitalize())
+    try:
+        for one in items:
+            try:
+                lines.append(await work(one))
+            except Failure as error:
+                failures[one] = error
+                if error.code in (ExitCode.UNREACHABLE, ExitCode.DENIED):
+                    break
+    finally:
+        items.close()
+        for line in lines:
+            say(f"{done}  {line}")
+        for one, failure in failures.items():
+            complain(f"{one}: {failure.message}")
     if failures:
         worst = max(failure.code for failure in failures.values())
         raise Failure(f"{len(ids) - len(lines)} of {len(ids)} could not be {done}", worst)

@@ -10,27 +10,35 @@ from application.feedback.ports import EscalationFilter
 from domain.feedback.escalation import State
 from entrypoints.cli.decisions import one_by_one
 from entrypoints.cli.failures import ExitCode, Failure
-from entrypoints.cli.options import AsJson, Limit, OfLesson
+from entrypoints.cli.options import EVERYWHERE, AsJson, Limit, OfLesson, examples
 from entrypoints.cli.session import Session
 from entrypoints.cli.terminal import moment, on_one_line, print_json, print_table, remark
 
 if TYPE_CHECKING:
     from entrypoints.cli.service import Service
 
-app = typer.Typer(name="escalations", no_args_is_help=True, help="List escalations, and send them once more.")
+app = typer.Typer(
+    name="escalations",
+    no_args_is_help=True,
+    help="List escalations, and send them once more.",
+    epilog=EVERYWHERE,
+)
 
 
-@app.command("list")
+@app.command("list", epilog=examples({"memorygrid escalations list --state failed": ""}))
 def list_escalations(
     context: typer.Context,
     lesson: OfLesson = None,
     state: Annotated[
-        State | None, typer.Option("--state", help="Only those in this state.", show_default=False)
+        State | None, typer.Option("--state", help="Only those in this state (see above).", show_default=False)
     ] = None,
     limit: Limit = 50,
     as_json: AsJson = False,
 ) -> None:
-    """List escalations, newest first."""
+    """List escalations, newest first: what is due because a lesson has kept failing, and whether it has arrived.
+
+    *pending* is being sent, *failed* has been given up, *superseded* came too late: a person had decided already.
+    """
     where = EscalationFilter(lesson_skill_id=lesson, state=state)
     found = Session.of(context).ask(lambda service: service.escalations(where, limit))
     if as_json:
@@ -53,13 +61,24 @@ def list_escalations(
     print_table(columns, rows, whole=["Id", "Lesson"])
 
 
-@app.command("retry")
+@app.command(
+    "retry",
+    epilog=examples(
+        {"memorygrid escalations retry ID": "", "memorygrid escalations retry --failed": "once the target is up"}
+    ),
+)
 def retry(
     context: typer.Context,
-    escalation_ids: Annotated[list[str] | None, typer.Argument(help="Their ids.", metavar="ID")] = None,
-    failed: Annotated[bool, typer.Option("--failed", help="All that have failed for good.")] = False,
+    escalation_ids: Annotated[
+        list[str] | None,
+        typer.Argument(help="The escalations' ids, as the list shows them; or --failed.", metavar="ID"),
+    ] = None,
+    failed: Annotated[bool, typer.Option("--failed", help="Retry all that have failed for good.")] = False,
 ) -> None:
-    """Make failed or waiting escalations due at once, with their attempts anew. A running service delivers them."""
+    """Make failed or waiting escalations due at once, with their attempts anew. A running service delivers them.
+
+    Each by itself; the exit code is 1 where one could not be made due, because it was delivered or superseded.
+    """
     if failed == bool(escalation_ids):
         raise Failure("name the escalations to retry, or give --failed", ExitCode.USAGE)
 

@@ -13,7 +13,7 @@ from application.learner.ports import LessonFilter
 from domain.learner.lesson import Bin, Status
 from entrypoints.cli.failures import ExitCode, Failure
 from entrypoints.cli.lesson_files.results import Form, Imported, Result, Saved, Saving
-from entrypoints.cli.options import AsJson, OfBin, OfStatus
+from entrypoints.cli.options import AsJson, OfBin, OfStatus, examples
 from entrypoints.cli.progress import each
 from entrypoints.cli.session import Session
 from entrypoints.cli.terminal import print_json, remark, say
@@ -22,25 +22,51 @@ _MOST_TOLD = 20
 
 
 def register(app: typer.Typer) -> None:
-    app.command("import")(import_lessons)
-    app.command("export")(export_lessons)
+    app.command(
+        "import",
+        epilog=examples(
+            {
+                "memorygrid lessons import runbooks/ skills/ more.jsonl": "all that these hold",
+                "memorygrid lessons import runbooks/ --dry-run": "what would come of it",
+                "memorygrid review approve --all": "afterwards: from then on they match",
+            }
+        ),
+    )(import_lessons)
+    app.command(
+        "export",
+        epilog=examples(
+            {
+                "memorygrid lessons export backup/": "the files that were imported, and Agent Skills for all else",
+                "memorygrid lessons export out/ --format jsonl --status promoted": "one file, out/lessons.jsonl",
+            }
+        ),
+    )(export_lessons)
 
 
 def import_lessons(
     context: typer.Context,
     *,
-    paths: Annotated[list[Path], typer.Argument(help="Files and folders.", metavar="PATH", show_default=False)],
-    bin: Annotated[Bin, typer.Option(help="For lessons that name none.")] = Bin.SKILLS,
-    source: Annotated[str, typer.Option(help="For lessons that name none.", show_default="the file's name")] = "",
-    again: Annotated[bool, typer.Option("--again", help="Import what was edited here since as a new lesson.")] = False,
+    paths: Annotated[
+        list[Path],
+        typer.Argument(help="Files, and folders with all that is below them.", metavar="PATH", show_default=False),
+    ],
+    bin: Annotated[Bin, typer.Option(help="The bin of lessons that name none.")] = Bin.SKILLS,
+    source: Annotated[
+        str, typer.Option(help="The source of lessons that name none.", show_default="the file's name")
+    ] = "",
+    again: Annotated[
+        bool, typer.Option("--again", help="Import what was edited here since, too, as a new lesson.")
+    ] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would be imported, and import nothing.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Import lessons from files; they wait for review then. What is there already is not imported twice.
 
-    Takes Agent Skills (folders with a SKILL.md, checked by the specification's rules), Markdown runbooks with front
-    matter (title, bin, tags, dsl_payload, source) and JSON Lines with the same fields and body. A file that holds no
-    lesson does not stop the others; the exit code is 1 then.
+    Takes Agent Skills (folders with a SKILL.md, checked by the specification's rules), Markdown runbooks (.md) with
+    front matter (title, bin, tags, dsl_payload, source) and JSON Lines (.jsonl) with the same fields and body. In a
+    folder, Markdown without front matter is passed over, as are hidden files and symbolic links. A file or a line that
+    holds no lesson does not stop the others: it is reported, and the exit code is 1 in the end. What was imported once
+    and edited here since is left alone, too.
     """
     from entrypoints.cli.lesson_files import importing, reading  # noqa: PLC0415 - loads YAML
 
@@ -60,11 +86,13 @@ def import_lessons(
 def export_lessons(
     context: typer.Context,
     *,
-    folder: Annotated[Path, typer.Argument(help="Where to; made if need be.", metavar="DIR", show_default=False)],
+    folder: Annotated[
+        Path, typer.Argument(help="The folder to write to; made if need be.", metavar="DIR", show_default=False)
+    ],
     form: Annotated[Form, typer.Option("--format", help="The form of the files.")] = Form.AUTO,
     status: OfStatus = None,
     bin: OfBin = None,
-    tag: Annotated[str | None, typer.Option(help="Only lessons with this tag.", show_default=False)] = None,
+    tag: Annotated[str | None, typer.Option(help="Only lessons with exactly this tag.", show_default=False)] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace files that are there and differ.")] = False,
     as_json: AsJson = False,
 ) -> None:

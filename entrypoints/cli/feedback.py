@@ -9,7 +9,7 @@ import typer
 from application.feedback.ports import EntryFilter
 from domain.feedback.entry import ResultFlag
 from entrypoints.cli.failures import Failure
-from entrypoints.cli.options import AsJson, Limit, OfLesson
+from entrypoints.cli.options import EVERYWHERE, AsJson, Limit, OfLesson, examples
 from entrypoints.cli.session import Session
 from entrypoints.cli.terminal import moment, on_one_line, print_json, print_table, remark
 
@@ -18,24 +18,37 @@ if TYPE_CHECKING:
     from domain.feedback.metrics import Usage
     from entrypoints.cli.service import Service
 
-app = typer.Typer(name="feedback", no_args_is_help=True, help="List feedback entries, and show the numbers.")
+app = typer.Typer(
+    name="feedback",
+    no_args_is_help=True,
+    help="List feedback entries, and show the numbers.",
+    epilog=EVERYWHERE,
+)
 
 
-@app.command("list")
+@app.command("list", epilog=examples({"memorygrid feedback list --result failure --lesson ID -n 10": ""}))
 def list_entries(
     context: typer.Context,
     *,
     lesson: OfLesson = None,
     session_id: Annotated[
-        str | None, typer.Option("--session", help="Only those of this session.", metavar="ID", show_default=False)
+        str | None,
+        typer.Option(
+            "--session", help="Only those of this session, as the agent has named it.", metavar="ID", show_default=False
+        ),
     ] = None,
     result: Annotated[
-        ResultFlag | None, typer.Option("--result", help="Only those with this result.", show_default=False)
+        ResultFlag | None,
+        typer.Option(
+            "--result",
+            help="Only those with this result; pending is what nobody has reported on yet.",
+            show_default=False,
+        ),
     ] = None,
     limit: Limit = 50,
     as_json: AsJson = False,
 ) -> None:
-    """List feedback entries, newest first."""
+    """List feedback entries, newest first: each selection of a lesson, and what became of it."""
     where = EntryFilter(lesson_skill_id=lesson, session_id=session_id, result_flag=result)
     found = Session.of(context).ask(lambda service: service.entries(where, limit))
     if as_json:
@@ -58,14 +71,26 @@ def list_entries(
         remark(f"There may be more than these {limit}: --limit shows them.")
 
 
-@app.command("stats")
+@app.command(
+    "stats",
+    epilog=examples(
+        {"memorygrid feedback stats": "", "memorygrid feedback stats ID --json": "one lesson, for a script"}
+    ),
+)
 def stats(
     context: typer.Context,
-    lesson: Annotated[str | None, typer.Argument(help="Only of this lesson.", metavar="ID", show_default=False)] = None,
-    limit: Annotated[int, typer.Option("--limit", "-n", help="So many lessons, those used most.", min=1)] = 20,
+    lesson: Annotated[
+        str | None, typer.Argument(help="Only the numbers of the lesson of this id.", metavar="ID", show_default=False)
+    ] = None,
+    limit: Annotated[
+        int, typer.Option("--limit", "-n", help="Show so many lessons, those used most; --json has all.", min=1)
+    ] = 20,
     as_json: AsJson = False,
 ) -> None:
-    """Show how often lessons were used and how they did: the most used ones, and all together."""
+    """Show how often lessons were used and how they did: the most used ones, and all together.
+
+    A use counts 1, and every report on it 1 more. The success rate is of what was reported; empty where nothing was.
+    """
 
     async def read(service: Service) -> tuple[UsageMetrics, dict[str, str]]:
         usage = await service.usage(lesson)

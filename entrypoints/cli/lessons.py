@@ -11,6 +11,7 @@ from domain.learner.lesson import Bin, Decision, LessonDraft
 from entrypoints.cli import content
 from entrypoints.cli.decisions import decide_all, one_by_one
 from entrypoints.cli.options import (
+    EVERYWHERE,
     AsJson,
     LessonId,
     LessonIds,
@@ -20,6 +21,7 @@ from entrypoints.cli.options import (
     OfStatus,
     Reviewer,
     Yes,
+    examples,
     user_name,
 )
 from entrypoints.cli.said import Said
@@ -31,19 +33,37 @@ if TYPE_CHECKING:
     from entrypoints.cli.service import Service
     from entrypoints.http.lesson_wire import LessonAnswer, LogAnswer
 
-app = typer.Typer(name="lessons", no_args_is_help=True, help="List, show, add, import, export, disable, erase lessons.")
+app = typer.Typer(
+    name="lessons",
+    no_args_is_help=True,
+    help="List, show, add, import, export, disable, erase lessons.",
+    epilog=EVERYWHERE,
+)
 
 
-@app.command("list")
+@app.command(
+    "list",
+    epilog=examples(
+        {
+            "memorygrid lessons list --status promoted": "what matches now",
+            "memorygrid lessons list -q crashloop --json | jq -r '.[].id'": "ids, for other commands",
+        }
+    ),
+)
 def list_lessons(
     context: typer.Context,
     *,
     status: OfStatus = None,
     bin: OfBin = None,
-    tag: Annotated[str | None, typer.Option(help="Only lessons with this tag.", show_default=False)] = None,
+    tag: Annotated[str | None, typer.Option(help="Only lessons with exactly this tag.", show_default=False)] = None,
     query: Annotated[
         str | None,
-        typer.Option("--query", "-q", help="Only lessons whose title or body holds this text.", show_default=False),
+        typer.Option(
+            "--query",
+            "-q",
+            help="Only lessons whose title or body holds this text, whatever its case.",
+            show_default=False,
+        ),
     ] = None,
     limit: Limit = 50,
     as_json: AsJson = False,
@@ -59,14 +79,14 @@ def list_lessons(
         remark(f"There may be more than these {limit}: --limit shows them.")
 
 
-@app.command("show")
+@app.command("show", epilog=examples({"memorygrid lessons show 01a2…c9e71 --log": "the id in full"}))
 def show(
     context: typer.Context,
     lesson_id: LessonId,
-    log: Annotated[bool, typer.Option("--log", help="Show what happened to it, too.")] = False,
+    log: Annotated[bool, typer.Option("--log", help="Show its log, too: what happened to it, when, by whom.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Show one lesson in full."""
+    """Show one lesson in full. The exit code is 1 where no lesson has this id."""
 
     async def read(service: Service) -> tuple[LessonAnswer, list[LogAnswer]]:
         return await service.lesson(lesson_id), await service.log(lesson_id) if log else []
@@ -81,7 +101,17 @@ def show(
         log_table(entries)
 
 
-@app.command("add")
+@app.command(
+    "add",
+    epilog=examples(
+        {
+            "memorygrid lessons add": "opens your editor ($VISUAL, else $EDITOR) on an empty lesson",
+            "memorygrid lessons add --title 'Pricing tiers' --body-file tiers.md --bin knowledge_base": "",
+            "memorygrid lessons add --title 'Retry uploads' --body 'Retry with backoff.' "
+            '--payload \'{"action": "retry", "instruction_template": "Retry {operation}"}\'': "",
+        }
+    ),
+)
 def add(
     context: typer.Context,
     *,
@@ -90,8 +120,15 @@ def add(
     body_file: content.BodyFile = None,
     tags: content.Tags = None,
     payload: content.Payload = None,
-    bin: Annotated[Bin, typer.Option(help="Where it goes once it is promoted.")] = Bin.SKILLS,
-    source: Annotated[str, typer.Option(help="Where it comes from.", show_default="your user name")] = "",
+    bin: Annotated[
+        Bin,
+        typer.Option(
+            help="Where it goes once it is promoted: skills_base says what to do, knowledge_base what to know."
+        ),
+    ] = Bin.SKILLS,
+    source: Annotated[
+        str, typer.Option(help="Where it comes from, as people are told.", show_default="your user name")
+    ] = "",
     as_json: AsJson = False,
 ) -> None:
     """Add a lesson, which then waits for review. Without a title or a text, your editor opens."""
@@ -109,17 +146,24 @@ def add(
         remark(f"It waits for review: memorygrid review approve {added.id}")
 
 
-@app.command("disable")
+@app.command("disable", epilog=examples({"memorygrid lessons disable ID ID --note 'the tool is gone'": ""}))
 def disable(context: typer.Context, lesson_ids: LessonIds, note: Note = None, reviewer: Reviewer = None) -> None:
-    """Take lessons out of matching until they are approved again."""
+    """Take lessons out of matching until they are approved again (review approve).
+
+    Each by itself; the exit code is 1 where one could not be disabled.
+    """
     said = Said(reviewer=reviewer or user_name(), note=note)
     said_of = dict.fromkeys(lesson_ids, said)
     Session.of(context).ask(lambda service: decide_all(service, Decision.DISABLE, said_of))
 
 
-@app.command("erase")
+@app.command("erase", epilog=examples({"memorygrid lessons erase ID --yes": "without the question, for scripts"}))
 def erase(context: typer.Context, lesson_ids: LessonIds, yes: Yes = False) -> None:
-    """Erase lessons for good: content, promoted copy, vectors, file, and the content of their log."""
+    """Erase lessons for good: content, promoted copy, vectors, file, and the content of their log.
+
+    Needs a key of the role admin. What they did stays in the feedback's numbers. Each by itself; the exit code is 1
+    where one could not be erased.
+    """
     if not yes:
         typer.confirm(f"Erase {len(lesson_ids)} lessons for good?", abort=True, err=True)
 

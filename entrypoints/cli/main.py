@@ -13,6 +13,7 @@ from typer.core import TyperGroup
 from domain.errors import MemoryGridError
 from entrypoints.cli import escalations, exchange, feedback, lessons, matching, review, rules, running, upkeep
 from entrypoints.cli.failures import MEANINGS, Failure
+from entrypoints.cli.options import LESSONS, MATCHING
 from entrypoints.cli.session import Session, failure_of
 from entrypoints.cli.terminal import complain, say
 
@@ -80,32 +81,38 @@ def memorygrid(
     context: typer.Context,
     url: Annotated[
         str | None,
-        typer.Option(help="The service's address. Without one, the local stores.", envvar="MG_URL", show_default=False),
+        typer.Option(
+            help="The service's address, as http://localhost:8001. Without one, the local stores.",
+            envvar="MG_URL",
+            show_default=False,
+        ),
     ] = None,
     api_key: Annotated[
         str | None,
-        typer.Option(help="The key for the service at --url.", envvar="MG_API_KEY", show_default=False),
+        typer.Option(
+            help="The key for the service at --url. Without one, none is sent.", envvar="MG_API_KEY", show_default=False
+        ),
     ] = None,
     version: Annotated[
-        bool, typer.Option("--version", help="Print the version.", callback=_show_version, is_eager=True)
+        bool,
+        typer.Option("--version", help="Print the version, and nothing else.", callback=_show_version, is_eager=True),
     ] = False,
 ) -> None:
     """How agents use the lessons they have learned: match, apply, record feedback, escalate.
 
-    Commands work on the local stores that the MG_* variables name, or on a service: with --url, which like --api-key
-    may stand anywhere.
+    Commands work on the local stores that the MG_* variables name (without any: SQLite files in the current
+    directory), or on a service: with --url, which like --api-key may stand anywhere. New here: memorygrid demo.
     """
     context.obj = Session(url=url or None, api_key=api_key or None)
 
 
 running.register(app)
-upkeep.register(app)
+app.add_typer(lessons.app, rich_help_panel=LESSONS)
+app.add_typer(review.app, rich_help_panel=LESSONS)
 matching.register(app)
-app.add_typer(lessons.app)
-app.add_typer(review.app)
-app.add_typer(feedback.app)
-app.add_typer(rules.app)
-app.add_typer(escalations.app)
+for one in (feedback.app, rules.app, escalations.app):
+    app.add_typer(one, rich_help_panel=MATCHING)
+upkeep.register(app)
 exchange.register(lessons.app)
 
 

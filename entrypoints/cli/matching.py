@@ -13,7 +13,7 @@ from domain.incorporator.match import MatcherName, MatchResult
 from domain.incorporator.query import QueryInput
 from domain.values import JsonObject
 from entrypoints.cli.failures import ExitCode, Failure
-from entrypoints.cli.options import AsJson, Limit
+from entrypoints.cli.options import MATCHING, AsJson, Limit, examples
 from entrypoints.cli.session import Session
 from entrypoints.cli.terminal import moment, on_one_line, plain, print_json, print_table, remark, say
 
@@ -22,28 +22,62 @@ if TYPE_CHECKING:
 
 
 def register(app: typer.Typer) -> None:
-    app.command("match")(match)
-    app.command("misses")(misses)
+    app.command(
+        "match",
+        rich_help_panel=MATCHING,
+        epilog=examples(
+            {
+                "memorygrid match flaky_upload": "",
+                "memorygrid match alert -c 'alert=Pod payments/checkout is crash looping' -c namespace=payments": "",
+                'memorygrid match retry -c retries=3 -c \'pod={"name": "checkout"}\'': "values may be JSON",
+            }
+        ),
+    )(match)
+    app.command(
+        "misses",
+        rich_help_panel=MATCHING,
+        epilog=examples({"memorygrid misses -n 10": "the ten lessons most worth writing"}),
+    )(misses)
 
 
 def match(
     context: typer.Context,
     *,
-    problem_type: Annotated[str, typer.Argument(help="The kind of problem, as agents name it.", show_default=False)],
+    problem_type: Annotated[
+        str,
+        typer.Argument(
+            help="The kind of problem, as agents name it: 1 to 255 characters.",
+            metavar="PROBLEM_TYPE",
+            show_default=False,
+        ),
+    ],
     task: Annotated[
         list[str] | None,
-        typer.Option("--context", "-c", metavar="NAME=VALUE", help="Part of current_task_context; may be repeated."),
+        typer.Option(
+            "--context",
+            "-c",
+            metavar="NAME=VALUE",
+            help="Part of current_task_context, what the problem is like; may be repeated.",
+        ),
     ] = None,
     data: Annotated[
         list[str] | None,
         typer.Option("--data", "-d", metavar="NAME=VALUE", help="Part of additional_caller_data; may be repeated."),
     ] = None,
-    llm: Annotated[bool, typer.Option("--llm", help="Ask the language model, too, as an invoke would.")] = False,
+    llm: Annotated[
+        bool,
+        typer.Option(
+            "--llm",
+            help="Ask the language model, too, as an invoke would: that costs tokens, and up to MG_LLM_TIMEOUT_S.",
+        ),
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Tell which lesson an invoke would find, and why. Nothing is recorded. The exit code is 1 where there is none.
+    """Tell which lesson an invoke would find, and why: a dry run.
 
-    Values may be JSON: -c retries=3 -c 'pod={"name": "checkout"}'.
+    Nothing is recorded. The exit code is 1 where no lesson is found. The candidates are shown best first: the hit of
+    the DSL rule, then those that the language model is offered. A score is 1 where title or body hold the whole query
+    text, else the similarity, from 0 to 1.
     """
     query = QueryInput(
         session_id="memorygrid-match",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TypeVar
 
@@ -11,8 +11,11 @@ from entrypoints.cli.terminal import console
 T = TypeVar("T")
 
 
-def each(items: Sequence[T], what: str) -> Iterator[T]:
-    """The items one by one, with a bar that goes when the last is done. Nothing may be printed meanwhile."""
+def each(items: Sequence[T], what: str, size: Callable[[T], int] = lambda _: 1) -> Generator[T, None, None]:
+    """The items one by one, with a bar that goes when the last is done. Nothing may be printed meanwhile.
+
+    The bar counts what `size` says of each.
+    """
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn  # noqa: PLC0415
 
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
@@ -23,12 +26,12 @@ def each(items: Sequence[T], what: str) -> Iterator[T]:
         transient=True,
         redirect_stdout=False,
         redirect_stderr=False,
-        disable=not out.is_terminal or len(items) < 2,
+        disable=not out.is_terminal or sum(map(size, items)) < 2,
     ) as progress:
-        task = progress.add_task(what, total=len(items))
+        task = progress.add_task(what, total=sum(map(size, items)))
         for item in items:
             yield item
-            progress.advance(task)
+            progress.advance(task, size(item))
 
 
 @contextmanager

@@ -11,7 +11,18 @@ from domain.learner.lesson import Decision, LessonDraft
 from entrypoints.cli import content
 from entrypoints.cli.decisions import decide_all
 from entrypoints.cli.failures import ExitCode, Failure
-from entrypoints.cli.options import AsJson, LessonId, LessonIds, Note, Reviewer, Version, Yes, user_name
+from entrypoints.cli.options import (
+    EVERYWHERE,
+    AsJson,
+    LessonId,
+    LessonIds,
+    Note,
+    Reviewer,
+    Version,
+    Yes,
+    examples,
+    user_name,
+)
 from entrypoints.cli.said import Said
 from entrypoints.cli.session import Session
 from entrypoints.cli.terminal import on_one_line, print_fields, print_json, remark, say
@@ -21,12 +32,23 @@ if TYPE_CHECKING:
     from entrypoints.cli.service import Service
     from entrypoints.http.lesson_wire import LessonAnswer, LogAnswer, QueueItem
 
-app = typer.Typer(name="review", no_args_is_help=True, help="List, show, approve, edit, reject what awaits review.")
+app = typer.Typer(
+    name="review",
+    no_args_is_help=True,
+    help="List, show, approve, edit, reject what awaits review.",
+    epilog=EVERYWHERE,
+)
 
 
-@app.command("list")
+@app.command(
+    "list", epilog=examples({"memorygrid review list": "", "memorygrid review list --json | jq length": "how many"})
+)
 def list_queue(context: typer.Context, as_json: AsJson = False) -> None:
-    """List the lessons that await review, longest waiting first, with the reason."""
+    """List the lessons that await review, longest waiting first, with the reason.
+
+    The reason is *injected* for what has come in and nobody has seen yet; for what kept failing it is the escalation's,
+    and its outcomes since the last decision stand beside it.
+    """
     queue = Session.of(context).ask(lambda service: service.queue())
     if as_json:
         print_json(queue)
@@ -34,9 +56,12 @@ def list_queue(context: typer.Context, as_json: AsJson = False) -> None:
         queue_table(queue)
 
 
-@app.command("show")
+@app.command("show", epilog=examples({"memorygrid review show ID": ""}))
 def show(context: typer.Context, lesson_id: LessonId, as_json: AsJson = False) -> None:
-    """Show one of them in full, with the reason, the outcomes that brought it back, and its log."""
+    """Show one of them in full, with the reason, the outcomes that brought it back, and its log.
+
+    The exit code is 1 where the lesson does not await review (lessons show shows any).
+    """
 
     async def read(service: Service) -> tuple[QueueItem, list[LogAnswer]]:
         for item in await service.queue():
@@ -55,18 +80,35 @@ def show(context: typer.Context, lesson_id: LessonId, as_json: AsJson = False) -
     log_table(log)
 
 
-@app.command("approve")
+@app.command(
+    "approve",
+    epilog=examples(
+        {
+            "memorygrid review approve ID ID ID --note 'checked'": "",
+            "memorygrid review approve --all": "all that await review; asks once",
+            "memorygrid review approve --all --yes": "the same in a script",
+        }
+    ),
+)
 def approve(
     context: typer.Context,
     *,
-    lesson_ids: Annotated[list[str] | None, typer.Argument(help="The lessons' ids.", metavar="ID")] = None,
-    everything: Annotated[bool, typer.Option("--all", help="Approve all that await review.")] = False,
+    lesson_ids: Annotated[
+        list[str] | None, typer.Argument(help="The lessons' ids, as the lists show them; or --all.", metavar="ID")
+    ] = None,
+    everything: Annotated[
+        bool, typer.Option("--all", help="Approve all that await review now, each in the version that it has now.")
+    ] = False,
     note: Note = None,
     reviewer: Reviewer = None,
     version: Version = None,
     yes: Yes = False,
 ) -> None:
-    """Promote lessons: from now on they match. A disabled lesson is restored."""
+    """Promote lessons: from now on they match. A disabled lesson is restored.
+
+    Each by itself; the exit code is 1 where one could not be approved, because it does not await review or because
+    somebody has changed it in the meantime.
+    """
     if everything == bool(lesson_ids):
         raise Failure("name the lessons to approve, or give --all", ExitCode.USAGE)
     said = Said(reviewer=reviewer or user_name(), note=note, version=version)
@@ -82,17 +124,28 @@ def approve(
         remark("nothing awaits review")
 
 
-@app.command("reject")
+@app.command("reject", epilog=examples({"memorygrid review reject ID --note 'says nothing new'": ""}))
 def reject(
     context: typer.Context, lesson_ids: LessonIds, note: Note = None, reviewer: Reviewer = None, version: Version = None
 ) -> None:
-    """Turn lessons down: they match no more."""
+    """Turn lessons down: they match no more. Only an edit brings one back.
+
+    Each by itself; the exit code is 1 where one could not be rejected.
+    """
     said = Said(reviewer=reviewer or user_name(), note=note, version=version)
     said_of = dict.fromkeys(lesson_ids, said)
     Session.of(context).ask(lambda service: decide_all(service, Decision.REJECT, said_of))
 
 
-@app.command("edit")
+@app.command(
+    "edit",
+    epilog=examples(
+        {
+            "memorygrid review edit ID": "opens your editor ($VISUAL, else $EDITOR), shows the difference, asks",
+            "memorygrid review edit ID --body-file better.md --note 'the old flag is gone' --yes": "",
+        }
+    ),
+)
 def edit(
     context: typer.Context,
     *,
@@ -108,7 +161,9 @@ def edit(
 ) -> None:
     """Change a lesson and promote it. Without any new content by options, your editor opens.
 
-    Shows what is different, and asks before it is stored. Whatever its status was, the lesson matches afterwards.
+    Shows what is different, and asks before it is stored. Whatever its status was, the lesson matches afterwards, and
+    its failures are counted anew. The exit code is 1 where nothing is different, or somebody has changed the lesson in
+    the meantime; what was written in the editor is kept in a file then.
     """
     from entrypoints.cli import texts  # noqa: PLC0415 - loads YAML
 

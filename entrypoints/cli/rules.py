@@ -11,13 +11,17 @@ import typer
 from domain.errors import InvalidConfiguration
 from domain.incorporator.rules import RuleSet
 from entrypoints.cli.failures import ExitCode, Failure
-from entrypoints.cli.options import AsJson
+from entrypoints.cli.options import AsJson, examples
 from entrypoints.cli.terminal import on_one_line, print_json, print_table, remark, say
 
-app = typer.Typer(name="rules", no_args_is_help=True, help="Check and list the DSL matcher's rules.")
+app = typer.Typer(
+    name="rules",
+    no_args_is_help=True,
+    help="Check and list the DSL matcher's rules: where each kind of problem is looked up.",
+)
 
 File = Annotated[
-    Path | None, typer.Argument(help="The rules file.", show_default="MG_DSL_MATCH_RULES_PATH", metavar="FILE")
+    Path | None, typer.Argument(help="The rules file, in JSON.", show_default="MG_DSL_MATCH_RULES_PATH", metavar="FILE")
 ]
 
 
@@ -29,9 +33,14 @@ class Checked(msgspec.Struct, frozen=True, kw_only=True):
     problem: str | None = None
 
 
-@app.command("check")
+@app.command(
+    "check", epilog=examples({"memorygrid rules check new_rules.json": "before it takes the old file's place"})
+)
 def check(file: File = None, as_json: AsJson = False) -> None:
-    """Check a rules file before a service reads it. The exit code is 1 where it is broken or missing."""
+    """Check a rules file before a service reads it. The exit code is 1 where it is broken or missing.
+
+    Of a broken file, the line and the reason are told. A local file is read, whatever --url says.
+    """
     path = _path(file)
     try:
         checked = Checked(file=str(path), rules=len(_read(path).all))
@@ -45,9 +54,9 @@ def check(file: File = None, as_json: AsJson = False) -> None:
         say(f"{checked.rules} rules in {path} are in order")
 
 
-@app.command("list")
+@app.command("list", epilog=examples({"memorygrid rules list": ""}))
 def list_rules(file: File = None, as_json: AsJson = False) -> None:
-    """List the rules, in the order in which they are tried."""
+    """List the rules of a file, in the order in which they are tried. A local file is read, whatever --url says."""
     path = _path(file)
     found = _read(path).all
     if as_json:

@@ -19,6 +19,7 @@ from domain.incorporator.query import QueryInput
 from domain.learner.lesson import Decision, LessonDraft, LessonEdit
 from entrypoints.cli.answers import read, refusal, unreachable
 from entrypoints.cli.failures import ExitCode, Failure
+from entrypoints.cli.progress import waiting
 from entrypoints.cli.said import Said
 from entrypoints.http.lesson_wire import LessonAnswer, LogAnswer, QueueItem
 
@@ -116,11 +117,12 @@ class Service:
         found: list[T] = []
         target: str | None = path
         given = {**query, "limit": min(most or _LARGEST_PAGE, _LARGEST_PAGE)}
-        while target is not None and (most is None or len(found) < most):
-            response = await self._send("GET", target, query=given)
-            page: list[T] = read(response, list[shape])  # type: ignore[valid-type]
-            found += page
-            target, given = response.links.get("next", {}).get("url"), {}
+        with waiting("Reading"):
+            while target is not None and (most is None or len(found) < most):
+                response = await self._send("GET", target, query=given)
+                page: list[T] = read(response, list[shape])  # type: ignore[valid-type]
+                found += page
+                target, given = response.links.get("next", {}).get("url"), {}
         return found[:most]
 
     async def _get(self, path: str, shape: type[T], query: dict[str, Any] | None = None) -> T:

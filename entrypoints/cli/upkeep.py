@@ -10,7 +10,7 @@ import typer
 
 from entrypoints.cli.checks.findings import Finding, Level
 from entrypoints.cli.failures import ExitCode, Failure
-from entrypoints.cli.options import AsJson
+from entrypoints.cli.options import UPKEEP, AsJson, examples
 from entrypoints.cli.progress import waiting
 from entrypoints.cli.session import Session
 from entrypoints.cli.terminal import Marks, console, plain, print_json, print_table, say
@@ -23,21 +23,38 @@ database = typer.Typer(name="db", no_args_is_help=True, help="Check and upgrade 
 
 
 def register(app: typer.Typer) -> None:
-    app.command("doctor")(doctor)
-    app.command("reindex")(reindex)
-    app.add_typer(database)
+    app.command(
+        "doctor",
+        rich_help_panel=UPKEEP,
+        epilog=examples(
+            {
+                "memorygrid doctor": "the local stores and all that the settings name",
+                "memorygrid doctor --url http://localhost:8001 --api-key KEY": "what a service says of itself",
+                "memorygrid doctor --json | jq '.[] | select(.level != \"ok\")'": "",
+            }
+        ),
+    )(doctor)
+    app.command("reindex", rich_help_panel=UPKEEP, epilog=examples({"MG_EMBEDDER=onnx memorygrid reindex": ""}))(
+        reindex
+    )
+    app.add_typer(database, rich_help_panel=UPKEEP)
 
 
 def doctor(
     context: typer.Context,
     ask_llm: Annotated[
-        bool, typer.Option("--ask-llm", help="Ask the language model something, at the cost of a few tokens.")
+        bool,
+        typer.Option(
+            "--ask-llm",
+            help="Ask the language model something (at most 20 s, a few tokens); else only whether there is a key.",
+        ),
     ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Check settings, databases, vectors, embedder, language model, rules and outbox, and say what to do.
 
-    The exit code is 1 where something is bad, 2 where the settings are. With --url, what that service says of itself.
+    Changes no settings and makes no database. With --url, what that service says of itself. The exit code is 0 also
+    where something only asks for attention (!), 1 where something is bad, 2 where the settings are.
     """
     with waiting("Checking"):
         findings = _findings(Session.of(context), ask_llm=ask_llm)
@@ -53,7 +70,9 @@ def doctor(
 def reindex(context: typer.Context) -> None:
     """Embed all promoted lessons anew, and rebuild the vector index and the lessons folder from the object store.
 
-    Needed after a change of MG_EMBEDDER. A running service with MG_VECTOR_BACKEND=memory must be started anew.
+    Needed after a change of MG_EMBEDDER, and where a vector store has lost its data. It runs where the stores are,
+    not with --url. Lessons and their decisions stay as they are. What was embedded is kept when it is interrupted.
+    A running service with MG_VECTOR_BACKEND=memory must be started anew afterwards.
     """
     Session.of(context).stores_only("reindex")
     from entrypoints.cli.rebuilding import rebuild  # noqa: PLC0415 - loads the whole service
@@ -63,9 +82,13 @@ def reindex(context: typer.Context) -> None:
     say(f"{count} promoted lessons are embedded and indexed anew")
 
 
-@database.command("check")
+@database.command("check", epilog=examples({"memorygrid db check || memorygrid db upgrade": ""}))
 def check(context: typer.Context, as_json: AsJson = False) -> None:
-    """Tell whether the schemas are those that this program needs. The exit code is 1 where one is not."""
+    """Tell whether the schemas are those that this program needs. Changes nothing.
+
+    Object store and feedback database (MG_TIDB_DSN, MG_FEEDBACK_TIDB_DSN), where they are, not with --url. The exit
+    code is 1 where one is missing, older or newer, 3 where one does not answer.
+    """
     Session.of(context).stores_only("db check")
     from entrypoints.cli.checks.databases import Databases  # noqa: PLC0415 - loads the adapters
     from entrypoints.settings import Settings  # noqa: PLC0415 - loads the adapters
@@ -73,9 +96,15 @@ def check(context: typer.Context, as_json: AsJson = False) -> None:
     _report(anyio.run(Databases(Settings()).look), as_json=as_json)
 
 
-@database.command("upgrade")
+@database.command(
+    "upgrade", epilog=examples({"memorygrid db upgrade": "before the first start, and with every new version"})
+)
 def upgrade(context: typer.Context, as_json: AsJson = False) -> None:
-    """Create what is missing and run the migrations that are; several processes may do so at once."""
+    """Create what is missing and run the migrations that are; several processes may do so at once.
+
+    Both databases, where they are, not with --url. A service does so itself when it starts, save for a server's
+    database with an older schema: that needs this command. What is up to date is left alone.
+    """
     Session.of(context).stores_only("db upgrade")
     from entrypoints.cli.checks.databases import Databases  # noqa: PLC0415 - loads the adapters
     from entrypoints.settings import Settings  # noqa: PLC0415 - loads the adapters

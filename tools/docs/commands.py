@@ -9,6 +9,7 @@ from typing import Any
 import typer.main
 
 from entrypoints.cli.main import app
+from entrypoints.cli.options import EVERYWHERE
 from tools.docs.markdown import WRITTEN, code, page, table
 
 _NAME = "memorygrid"
@@ -45,11 +46,17 @@ def _command(command: Any, path: str) -> Iterator[str]:
     yield f"{depth} {path}"
     yield _plain(command.help)
     yield _options(command)
+    yield _examples(command)
 
 
 def _options(command: Any) -> str:
     rows = [_row(one) for one in command.params if not set(one.opts) & _OF_EVERY_PROGRAM]
     return table(["argument or option", "what it does", "default"], rows) if rows else ""
+
+
+def _examples(command: Any) -> str:
+    """What stands below the command's help, without what this page says once."""
+    return str(command.epilog or "").replace(EVERYWHERE, "").strip()
 
 
 def _row(one: Any) -> list[str]:

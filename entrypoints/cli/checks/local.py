@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
+from pathlib import Path
 
 from application.feedback.ports import EscalationFilter
 from application.shared.ports import LlmPrompt
@@ -40,9 +41,11 @@ async def check_up(*, ask_llm: bool) -> AsyncIterator[Finding]:
     try:
         yield _rules(container)
         yield await _embedder(container)
-        if all(state.state is Schema.UP_TO_DATE for state in states):
+        lessons, feedback = (state.state is Schema.UP_TO_DATE for state in states)
+        if lessons:
             async for finding in _derived(container):
                 yield finding
+        if feedback:
             yield await _outbox(container)
             yield await _failed(container)
         yield await _llm(container, ask=ask_llm)
@@ -60,6 +63,8 @@ def _of_database(state: DatabaseState) -> Finding:
 
 def _rules(container: IncorporatorContainer) -> Finding:
     path = container.settings().dsl_match_rules_path
+    if not Path(path).exists():
+        return Finding(name="rules", level=Level.OK, found=f"none: there is no file {path} (MG_DSL_MATCH_RULES_PATH)")
     try:
         count = len(container.rules().current().all)
     except InvalidConfiguration as error:

@@ -11,7 +11,8 @@ from entrypoints.cli.lesson_files.results import Imported, Result
 from entrypoints.cli.progress import each
 from entrypoints.cli.service import Service
 
-_MOST = 100
+#: Lessons a request: few enough for a bar that moves, and a page of text that a service takes at once.
+_MOST = 25
 _LARGEST = 256 * 1024
 
 
@@ -39,7 +40,7 @@ async def bring_in(
             done.append(there)
     if dry_run:
         done += [Imported(origin=one.origin, result=Result.IMPORTED) for one in new]
-    for batch in each([] if dry_run else list(_batches(new)), "Importing"):
+    for batch in each([] if dry_run else list(_batches(new)), "Importing", len):
         done += await _injected(service, batch)
     order = {one.origin: number for number, one in enumerate(read)}
     return sorted(done, key=lambda one: order[one.origin])

@@ -57,9 +57,14 @@ def found_below(paths: Iterable[Path]) -> Iterator[LessonFile | BadFile]:
     matter are runbooks (a README is none). Hidden files and folders and symbolic links are passed over.
     """
     for path in paths:
-        if path.is_dir():
+        try:
+            is_folder, is_file = path.is_dir(), path.is_file()
+        except OSError as error:
+            yield BadFile(origin=str(path), reason=f"cannot be read: {error.strerror}")
+            continue
+        if is_folder:
             yield from _in_folder(path, path)
-        elif not path.is_file():
+        elif not is_file:
             yield BadFile(origin=str(path), reason="is neither a file nor a folder")
         elif path.name == _SKILL or path.suffix.lower() in _MARKDOWN | _JSON_LINES:
             yield LessonFile(path=path, name=path.name)
@@ -102,7 +107,7 @@ def _in_folder(folder: Path, root: Path) -> Iterator[LessonFile | BadFile]:
         path = Path(entry.path)
         if entry.is_dir():
             yield from _in_folder(path, root)
-        elif path.suffix.lower() in _JSON_LINES or (path.suffix.lower() in _MARKDOWN and _has_front_matter(path)):
+        elif entry.is_file() and _holds_lessons(path):
             yield _file(entry.path, root)
 
 
@@ -110,9 +115,17 @@ def _file(path: str, root: Path) -> LessonFile:
     return LessonFile(path=Path(path), name=Path(path).relative_to(root).as_posix())
 
 
+def _holds_lessons(path: Path) -> bool:
+    return path.suffix.lower() in _JSON_LINES or (path.suffix.lower() in _MARKDOWN and _has_front_matter(path))
+
+
 def _has_front_matter(path: Path) -> bool:
-    with path.open("rb") as file:
-        return file.read(16).removeprefix(b"\xef\xbb\xbf").startswith(b"---")
+    """Whether it begins like one; a file that cannot be opened counts, so that reading it tells why."""
+    try:
+        with path.open("rb") as file:
+            return file.read(16).removeprefix(b"\xef\xbb\xbf").startswith(b"---")
+    except OSError:
+        return True
 
 
 def _text(path: Path) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -127,6 +128,15 @@ def test_bad_files_are_reported_and_do_not_stop_the_others(cli: Cli, folder: Pat
         "6 of 11 could not be imported",
     ):
         assert line in result.stderr
+
+
+def test_paths_that_cannot_be_looked_at_and_pipes_stop_nothing(cli: Cli, folder: Path) -> None:
+    os.mkfifo(folder / "pipe.md")
+    os.mkfifo(folder / "pipe.jsonl")
+    done = cli.json("lessons", "import", "n" * 300, str(folder), code=1)
+    assert done[0]["result"] == "failed"
+    assert "cannot be read" in done[0]["reason"]
+    assert {one["result"] for one in done[1:]} == {"imported"}
 
 
 def test_one_that_the_service_does_not_take_does_not_stop_its_batch(

@@ -30,6 +30,11 @@ def test_a_bar_counts_the_items_and_leaves_standard_output_alone(terminal: io.St
     assert "3/3" in terminal.getvalue()
 
 
+def test_a_bar_may_count_what_the_items_hold(terminal: io.StringIO) -> None:
+    assert list(progress.each([["a"] * 25, ["b"] * 3], "Importing", len))
+    assert "28/28" in terminal.getvalue()
+
+
 def test_one_item_needs_no_bar(terminal: io.StringIO) -> None:
     assert list(progress.each(["a"], "Reading")) == ["a"]
     assert "Reading" not in terminal.getvalue()

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from entrypoints.cli.decisions import one_by_one
 from tests.unit.cli.conftest import RETRY, Cli, SetEditor, id_of, write_rows
 
 TITLE = str(RETRY["title"])
@@ -50,6 +51,17 @@ def test_approving_all_asks_first(cli: Cli, waiting: str) -> None:
     cli("review", "approve", "--all", stdin="y\n")
     assert cli.json("review", "list") == []
     assert "nothing awaits review" in cli("review", "approve", "--all").stderr
+
+
+async def test_an_interrupt_leaves_it_said_what_was_done_until_then(capsys: pytest.CaptureFixture[str]) -> None:
+    async def approve(lesson_id: str) -> str:
+        if lesson_id == "third":
+            raise KeyboardInterrupt
+        return lesson_id
+
+    with pytest.raises(KeyboardInterrupt):
+        await one_by_one(["first", "second", "third", "fourth"], approve, "approved")
+    assert capsys.readouterr().out == "approved  first\napproved  second\n"
 
 
 def test_approving_nothing_in_particular_is_a_usage_error(cli: Cli) -> None:

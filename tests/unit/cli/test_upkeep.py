@@ -20,6 +20,14 @@ def test_a_new_place_is_in_order_and_stays_empty(bare_home: Path) -> None:
     assert list(bare_home.iterdir()) == []
 
 
+def test_one_database_that_is_missing_does_not_hide_what_is_known_of_the_other(stocked: Cli, home: Path) -> None:
+    (home / "memorygrid_feedback.db").unlink()
+    found = {one["name"]: one for one in stocked.json("doctor")}
+    assert found["feedback_database"]["level"] == "attention"
+    assert found["vectors"]["found"] == "2 promoted lessons"
+    assert "there is no file ./config/dsl_match_rules.json" in found["rules"]["found"]
+
+
 def test_a_place_in_use_is_looked_at_as_a_whole(stocked: Cli) -> None:
     found = {one["name"]: one for one in stocked.json("doctor")}
     assert {name for name, one in found.items() if one["level"] == "ok"} == {
