@@ -72,6 +72,10 @@ quality: $(ENGINES_READY) ## Measure match quality: make quality DATA=<folder wi
 	$(BIN)/python -m tests.bench.quality --data "$(DATA)" --out tests/bench/results/quality.json
 	$(BIN)/python -m tools.docs
 
+.PHONY: newcomer
+newcomer: ## Walk a newcomer's path from a clean clone and time each step; DATA=<folder> as for quality, else the samples
+	@$(PYTHON) -m tools.newcomer $(if $(DATA),--data "$(DATA)")
+
 BENCH_READY := $(VENV)/.bench-ready
 PEERS_READY := .venv-peers/.ready
 
@@ -98,6 +102,10 @@ bench-quick: $(BENCH_READY) ## Measure a little of everything in under two minut
 bench-peers: $(BENCH_READY) $(PEERS_READY) ## Measure chromadb and mem0 beside the service
 	$(BIN)/python -m tests.bench --only peers
 	$(BIN)/python -m tests.bench.report
+
+.PHONY: faults-short
+faults-short: setup ## Kill, stop, fill and hang everything for a few minutes, as CI does; nothing is kept
+	$(BIN)/python -m pytest -m faults tests/faults
 
 .PHONY: faults
 faults: setup ## Kill, stop, fill and hang everything for long, and write the table in docs/reliability.md anew
