@@ -12,6 +12,7 @@ from application.feedback.ports import EscalationFilter
 from domain.errors import Conflict, StoreUnavailable, UnknownEscalation
 from domain.feedback.escalation import Escalation, Path, State
 from domain.values import CallerId
+from entrypoints.http import examples
 from entrypoints.http.access import Permission
 from entrypoints.http.answers import Answer, answer
 from entrypoints.http.identifiers import PAGED, Cursor, Limit, uuid_parameter
@@ -77,6 +78,7 @@ def shown(escalation: Escalation) -> EscalationAnswer:
     answers=list[EscalationAnswer],
     headers=PAGED,
     raises=[StoreUnavailable],
+    answer_example=[examples.ESCALATION],
 )
 async def escalations(services: IncorporatorServices, call: Call) -> Answer:
     """Escalations, newest first
@@ -99,6 +101,7 @@ async def escalations(services: IncorporatorServices, call: Call) -> Answer:
     permission=Permission.READ,
     answers=EscalationAnswer,
     raises=[UnknownEscalation, StoreUnavailable],
+    answer_example=examples.ESCALATION,
 )
 async def escalation(services: IncorporatorServices, call: Call) -> Answer:
     """One escalation"""
@@ -111,6 +114,7 @@ async def escalation(services: IncorporatorServices, call: Call) -> Answer:
     permission=Permission.REVIEW,
     answers=EscalationAnswer,
     raises=[UnknownEscalation, Conflict, StoreUnavailable],
+    answer_example=examples.RETRIED,
 )
 async def retry(services: IncorporatorServices, call: Call) -> Answer:
     """Makes a failed or waiting escalation due at once, with its attempts anew"""

@@ -12,6 +12,7 @@ from application.feedback.queries import RateMetrics, UsageMetrics
 from domain.errors import StoreUnavailable, UnknownEntry
 from domain.feedback.entry import FeedbackEntry, ResultFlag
 from domain.values import CallerId
+from entrypoints.http import examples
 from entrypoints.http.access import Permission
 from entrypoints.http.answers import Answer, answer
 from entrypoints.http.identifiers import PAGED, Cursor, Limit, uuid_parameter
@@ -46,6 +47,7 @@ class MetricParameters(msgspec.Struct, frozen=True):
     answers=list[FeedbackEntry],
     headers=PAGED,
     raises=[StoreUnavailable],
+    answer_example=[examples.ENTRY],
 )
 async def entries(services: IncorporatorServices, call: Call) -> Answer:
     """Feedback entries, newest first
@@ -72,6 +74,7 @@ async def entries(services: IncorporatorServices, call: Call) -> Answer:
     permission=Permission.READ_FEEDBACK,
     answers=FeedbackEntry,
     raises=[UnknownEntry, StoreUnavailable],
+    answer_example=examples.ENTRY,
 )
 async def entry(services: IncorporatorServices, call: Call) -> Answer:
     """One feedback entry"""
@@ -85,6 +88,7 @@ async def entry(services: IncorporatorServices, call: Call) -> Answer:
     query=MetricParameters,
     answers=UsageMetrics,
     raises=[StoreUnavailable],
+    answer_example=examples.USAGE,
 )
 async def usage(services: IncorporatorServices, call: Call) -> Answer:
     """Usage and success, failure and pending counts, overall and per lesson"""
@@ -99,6 +103,7 @@ async def usage(services: IncorporatorServices, call: Call) -> Answer:
     query=MetricParameters,
     answers=RateMetrics,
     raises=[StoreUnavailable],
+    answer_example=examples.SUCCESS_RATE,
 )
 async def success_rate(services: IncorporatorServices, call: Call) -> Answer:
     """The rate of successes among the decided entries, overall and per lesson"""
@@ -113,6 +118,7 @@ async def success_rate(services: IncorporatorServices, call: Call) -> Answer:
     query=MetricParameters,
     answers=RateMetrics,
     raises=[StoreUnavailable],
+    answer_example=examples.FAILURE_RATE,
 )
 async def failure_rate(services: IncorporatorServices, call: Call) -> Answer:
     """The rate of failures among the decided entries, overall and per lesson"""

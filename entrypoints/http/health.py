@@ -7,6 +7,7 @@ from typing import Literal
 
 import msgspec
 
+from entrypoints.http import examples
 from entrypoints.http.access import Permission
 from entrypoints.http.answers import Answer, answer
 from entrypoints.http.operation import Call, Route
@@ -25,7 +26,7 @@ class Ready(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     checks: dict[str, str | None] = {}
 
 
-@Route("GET", "/health", permission=Permission.NONE, answers=Alive)
+@Route("GET", "/health", permission=Permission.NONE, answers=Alive, answer_example={"status": "ok"})
 async def health(_: Readiness, call: Call) -> Answer:
     """Whether the service is alive
 
@@ -34,7 +35,14 @@ async def health(_: Readiness, call: Call) -> Answer:
     return answer(Alive())
 
 
-@Route("GET", "/health/ready", permission=Permission.NONE, answers=Ready, raises=[NotReady])
+@Route(
+    "GET",
+    "/health/ready",
+    permission=Permission.NONE,
+    answers=Ready,
+    raises=[NotReady],
+    answer_example=examples.DEGRADED,
+)
 async def ready(readiness: Readiness, call: Call) -> Answer:
     """Whether the service can serve
 

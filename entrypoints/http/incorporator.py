@@ -99,6 +99,7 @@ async def outcome(services: IncorporatorServices, call: Call) -> Answer:
     answers=Explanation,
     raises=_SEARCHING,
     example=examples.QUERY,
+    answer_example=examples.EXPLANATION,
 )
 async def match(services: IncorporatorServices, call: Call) -> Answer:
     """What would be matched, and why
@@ -117,6 +118,7 @@ async def match(services: IncorporatorServices, call: Call) -> Answer:
     query=MissParameters,
     answers=list[Miss],
     raises=[StoreUnavailable],
+    answer_example=[examples.MISS],
 )
 async def misses(services: IncorporatorServices, call: Call) -> Answer:
     """The problem types that found no match, most frequent first: the lessons that are worth writing"""

@@ -108,6 +108,7 @@ async def inject_batch(services: LearnerServices, call: Call) -> Answer:
     answers=list[LessonAnswer],
     headers=PAGED,
     raises=[StoreUnavailable],
+    answer_example=[examples.PROMOTED],
 )
 async def lessons(services: LearnerServices, call: Call) -> Answer:
     """Lessons, newest first
@@ -151,6 +152,7 @@ async def search(services: LearnerServices, call: Call) -> Answer:
     permission=Permission.READ,
     answers=LessonAnswer,
     raises=[UnknownLesson, StoreUnavailable],
+    answer_example=examples.PROMOTED,
 )
 async def lesson(services: LearnerServices, call: Call) -> Answer:
     """One lesson"""
@@ -163,6 +165,7 @@ async def lesson(services: LearnerServices, call: Call) -> Answer:
     permission=Permission.READ,
     answers=list[LogAnswer],
     raises=[UnknownLesson, StoreUnavailable],
+    answer_example=examples.LOG,
 )
 async def log(services: LearnerServices, call: Call) -> Answer:
     """What happened to a lesson, oldest first"""

@@ -32,13 +32,20 @@ def _shown(code: str) -> ProblemKind:
     )
 
 
-@Route("GET", "/problems", permission=Permission.NONE, answers=list[ProblemKind])
+@Route("GET", "/problems", permission=Permission.NONE, answers=list[ProblemKind], answer_example=[_shown("no-match")])
 async def problem_kinds(_: None, call: Call) -> Answer:
     """Every kind of problem that this service answers with"""
     return answer([_shown(code) for code in TABLE])
 
 
-@Route("GET", "/problems/{code:str}", permission=Permission.NONE, answers=ProblemKind, raises=[UnknownPath])
+@Route(
+    "GET",
+    "/problems/{code:str}",
+    permission=Permission.NONE,
+    answers=ProblemKind,
+    answer_example=_shown("no-match"),
+    raises=[UnknownPath],
+)
 async def problem_kind(_: None, call: Call) -> Answer:
     """One kind of problem, as a problem's `type` names it"""
     code = call.path_parameter("code")

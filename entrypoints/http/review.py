@@ -7,6 +7,7 @@ import msgspec
 from application.learner.review import ReviewCommand
 from domain.errors import DecisionNotAllowed, StaleVersion, StoreUnavailable, UnknownLesson
 from domain.learner.lesson import Decision, LessonEdit
+from entrypoints.http import examples
 from entrypoints.http.access import Permission
 from entrypoints.http.answers import Answer, answer, nothing
 from entrypoints.http.identifiers import Limit, uuid_parameter
@@ -33,6 +34,7 @@ _DECIDING = (UnknownLesson, StaleVersion, DecisionNotAllowed, StoreUnavailable)
     query=QueueParameters,
     answers=list[QueueItem],
     raises=[StoreUnavailable],
+    answer_example=[examples.FLAGGED],
 )
 async def review_queue(services: LearnerServices, call: Call) -> Answer:
     """The lessons that await review, longest waiting first, each with the reason"""
@@ -48,6 +50,7 @@ async def review_queue(services: LearnerServices, call: Call) -> Answer:
     answers=LessonAnswer,
     raises=_DECIDING,
     example={"reviewer": "ann", "note": "checked"},
+    answer_example=examples.PROMOTED,
 )
 async def approve(services: LearnerServices, call: Call) -> Answer:
     """Promotes a lesson: from now on it matches"""
@@ -62,6 +65,7 @@ async def approve(services: LearnerServices, call: Call) -> Answer:
     answers=LessonAnswer,
     raises=_DECIDING,
     example={"title": "Retry uploads with exponential backoff", "reviewer": "ann", "version": 1},
+    answer_example=examples.EDITED,
 )
 async def edit(services: LearnerServices, call: Call) -> Answer:
     """Changes a lesson and promotes it"""
@@ -78,6 +82,7 @@ async def edit(services: LearnerServices, call: Call) -> Answer:
     answers=LessonAnswer,
     raises=_DECIDING,
     example={"reviewer": "ann", "note": "too vague"},
+    answer_example=examples.REJECTED,
 )
 async def reject(services: LearnerServices, call: Call) -> Answer:
     """Turns a lesson down: it matches no more"""
@@ -92,6 +97,7 @@ async def reject(services: LearnerServices, call: Call) -> Answer:
     answers=LessonAnswer,
     raises=_DECIDING,
     example={"reviewer": "ann", "note": "fails since the upgrade"},
+    answer_example=examples.DISABLED,
 )
 async def disable(services: LearnerServices, call: Call) -> Answer:
     """Takes a lesson out of matching until it is approved again"""
