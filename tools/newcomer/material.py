@@ -20,7 +20,7 @@ class Alert(NamedTuple):
 
 class Material(NamedTuple):
     lessons: Path
-    count: int
+    number: int
     alerts: list[Alert]
 
 
@@ -32,7 +32,7 @@ def material_in(folder: Path) -> Material:
             titles = {str(row["key"]): str(row["title"]) for row in rows if "key" in row}
             return Material(
                 lessons=(folder / lessons).resolve(),
-                count=len(rows),
+                number=len(rows),
                 alerts=[_alert(row, titles) for row in _rows(folder / alerts)],
             )
     wanted = " or ".join(" and ".join(pair) for pair in _NAMES)

@@ -71,14 +71,14 @@ class Newcomer:
 
     def _imported(self) -> str:
         said = self._cli("lessons", "import", self._material.lessons).strip()
-        expect(said.startswith(f"{self._material.count} imported"), said)
+        expect(said.startswith(f"{self._material.number} imported"), said)
         again = self._cli("lessons", "import", self._material.lessons).strip()
-        expect(again.startswith(f"0 imported, {self._material.count} known"), again)
+        expect(again.startswith(f"0 imported, {self._material.number} known"), again)
         return f"{said}; the same file again: nothing new"
 
     def _approved(self) -> str:
         lines = self._cli("review", "approve", "--all", "--yes").splitlines()
-        expect(len(lines) == self._material.count and self._json("review", "list") == [], f"{len(lines)} approved")
+        expect(len(lines) == self._material.number and self._json("review", "list") == [], f"{len(lines)} approved")
         return f"{len(lines)} approved, nothing awaits review"
 
     def _matched(self, api: Api, right: list[Alert]) -> str:
