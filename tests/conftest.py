@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator
-from importlib.util import find_spec
 
 import pytest
 from hypothesis import settings
 
-pytest_plugins = ["tests.servers.fixtures"] if find_spec("tests.servers.fixtures") else []
+pytest_plugins = ["tests.servers.fixtures", "tests.contract.table"]
 
 settings.register_profile("patient", deadline=None)  # a busy machine is no fault of the code
 settings.load_profile("patient")

@@ -24,6 +24,7 @@ from adapters.sql.schema import FEEDBACK_DATABASE, OBJECT_STORE, Schema
 from adapters.sql.tables import catalog_state
 from application.feedback.ports import FeedbackStore, MissStore, Outbox
 from application.learner.ports import LessonStore
+from tests.contract.parameters import Adapter
 from tests.fakes.clock import CountingIds
 from tests.fakes.fake_feedback_store import FakeFeedbackStore
 from tests.fakes.fake_lesson_store import FakeLessonStore
@@ -69,7 +70,7 @@ class Case(Generic[T]):
 def params(cases: Mapping[str, Case[T]], *, shared: bool = False) -> list[object]:
     """The parameters of a fixture: all adapters, or those that several processes may share."""
     return [
-        pytest.param(case, id=name, marks=[pytest.mark.engine(case.engine)] if case.engine else [])
+        pytest.param(Adapter(name), marks=[pytest.mark.engine(case.engine)] if case.engine else [])
         for name, case in cases.items()
         if case.is_shared or not shared
     ]

@@ -9,19 +9,19 @@ import pytest
 
 from application.feedback.ports import FeedbackStore, MissStore, Outbox
 from application.learner.ports import LessonStore
-from tests.contract.adapters import FEEDBACK, LESSON_STORES, Case, Feedback, params
+from tests.contract.adapters import FEEDBACK, LESSON_STORES, Feedback, params
 
 
 @pytest.fixture(params=params(LESSON_STORES))
 async def lessons(request: pytest.FixtureRequest) -> AsyncIterator[LessonStore]:
-    async with request.param.open(request) as store:
+    async with LESSON_STORES[request.param].open(request) as store:
         yield store
 
 
 @pytest.fixture(params=params(LESSON_STORES, shared=True))
 async def two_lesson_stores(request: pytest.FixtureRequest) -> AsyncIterator[tuple[LessonStore, LessonStore]]:
     """Of the same data, as two processes have them."""
-    case: Case[LessonStore] = request.param
+    case = LESSON_STORES[request.param]
     async with AsyncExitStack() as stack:
         first = await stack.enter_async_context(case.open(request))
         second = await stack.enter_async_context(case.open(request))
@@ -30,14 +30,14 @@ async def two_lesson_stores(request: pytest.FixtureRequest) -> AsyncIterator[tup
 
 @pytest.fixture(params=params(FEEDBACK))
 async def feedback(request: pytest.FixtureRequest) -> AsyncIterator[Feedback]:
-    async with request.param.open(request) as opened:
+    async with FEEDBACK[request.param].open(request) as opened:
         yield opened
 
 
 @pytest.fixture(params=params(FEEDBACK, shared=True))
 async def two_feedbacks(request: pytest.FixtureRequest) -> AsyncIterator[tuple[Feedback, Feedback]]:
     """Of the same data, as two processes have them."""
-    case: Case[Feedback] = request.param
+    case = FEEDBACK[request.param]
     async with AsyncExitStack() as stack:
         first = await stack.enter_async_context(case.open(request))
         second = await stack.enter_async_context(case.open(request))

@@ -20,6 +20,7 @@ from adapters.embedders.hashing_embedder import HashingEmbedder
 from adapters.embedders.http_embedder import HttpEmbedder
 from adapters.embedders.onnx_embedder import OnnxEmbedder
 from application.shared.ports import Embedder
+from tests.contract.parameters import over
 from tests.fakes.embeddings_stand_in import EmbeddingsStandIn
 from tests.fakes.fake_embedder import FakeEmbedder
 from tests.integration.embedders.extra import require_onnx
@@ -88,7 +89,7 @@ ODD_TEXTS = [
 ]
 
 
-@pytest.fixture(params=EMBEDDERS)
+@pytest.fixture(params=over(EMBEDDERS))
 async def embedder(request: pytest.FixtureRequest) -> AsyncIterator[Embedder]:
     async with EMBEDDERS[request.param].open(request) as opened:
         yield opened
@@ -155,7 +156,7 @@ async def test_callers_side_by_side_get_their_own(embedder: Embedder) -> None:
     assert [answers[number] for number in range(len(texts))] == expected
 
 
-@pytest.mark.parametrize("case", [name for name, case in EMBEDDERS.items() if case.works_off_the_loop])
+@pytest.mark.parametrize("case", over(name for name, case in EMBEDDERS.items() if case.works_off_the_loop))
 async def test_a_long_batch_leaves_the_event_loop_free(request: pytest.FixtureRequest, case: str) -> None:
     ticks = 0
 

@@ -18,6 +18,7 @@ from application.learner.ports import LessonFiles
 from domain.errors import StoreUnavailable
 from domain.learner import agent_skill
 from domain.learner.lesson import Bin, LessonDraft, PromotedLesson
+from tests.contract.parameters import over
 from tests.fakes.fake_lesson_files import FakeLessonFiles
 
 ID = "0192f0c1-7d3a-7cc1-9f5e-0d7a3c6b2e11"
@@ -92,7 +93,7 @@ class RealFolder:
 FOLDERS: dict[str, Callable[[Path], Folder]] = {"fake": FakeFolder, "skill folder": RealFolder}
 
 
-@pytest.fixture(params=FOLDERS)
+@pytest.fixture(params=over(FOLDERS))
 def folder(request: pytest.FixtureRequest, tmp_path: Path) -> Folder:
     return FOLDERS[request.param](tmp_path)
 

@@ -15,6 +15,7 @@ from adapters.llm.anthropic_llm import AnthropicLlm
 from adapters.retry_policy import RetryPolicy
 from application.shared.ports import Llm, LlmPrompt, LlmReply
 from domain.errors import LlmUnavailable
+from tests.contract.parameters import over
 from tests.fakes.anthropic_stand_in import FOR_EVER, Answer, AnthropicStandIn, error, message
 from tests.fakes.scripted_llm import Late, ScriptedLlm
 
@@ -94,9 +95,14 @@ class AnthropicModel:
         ]
 
 
-MODELS: list[Callable[[AnthropicStandIn], Model]] = [lambda _: ScriptedModel(), AnthropicModel]
-IDS = ["scripted", "anthropic"]
-KEYLESS = [ScriptedLlm(problem="There is no language model to ask."), AnthropicLlm(api_key=None, model="a-model")]
+MODELS: dict[str, Callable[[AnthropicStandIn], Model]] = {
+    "scripted": lambda _: ScriptedModel(),
+    "anthropic": AnthropicModel,
+}
+KEYLESS: dict[str, Llm] = {
+    "scripted": ScriptedLlm(problem="There is no language model to ask."),
+    "anthropic": AnthropicLlm(api_key=None, model="a-model"),
+}
 assert anthropic_sdk, "Imported beforehand, so that the short time limits below are the model's alone."
 
 
@@ -107,10 +113,10 @@ def _no_certificates(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SSL_CERT_DIR", str(Path(__file__).parent))
 
 
-@pytest.fixture(params=MODELS, ids=IDS)
+@pytest.fixture(params=over(MODELS))
 def model(request: pytest.FixtureRequest) -> Iterator[Model]:
     with AnthropicStandIn() as api:
-        yield request.param(api)
+        yield MODELS[request.param](api)
 
 
 async def test_the_reply_is_the_models_text_as_it_came_with_its_cost_in_tokens(model: Model) -> None:
@@ -184,18 +190,19 @@ async def test_a_model_that_can_be_asked_has_no_problem(model: Model) -> None:
     assert model.llm.problem() is None
 
 
-@pytest.mark.parametrize("keyless", KEYLESS, ids=IDS)
-async def test_a_model_without_a_key_says_so_and_is_unavailable(keyless: Llm) -> None:
+@pytest.mark.parametrize("adapter", over(KEYLESS))
+async def test_a_model_without_a_key_says_so_and_is_unavailable(adapter: str) -> None:
+    keyless = KEYLESS[adapter]
     assert keyless.problem()
     with pytest.raises(LlmUnavailable) as failure:
         await keyless.ask(PROMPT, SECONDS)
     assert failure.value.detail == keyless.problem()
 
 
-@pytest.mark.parametrize("make", MODELS, ids=IDS)
-def test_a_model_may_be_asked_from_one_event_loop_after_the_other(make: Callable[[AnthropicStandIn], Model]) -> None:
+@pytest.mark.parametrize("adapter", over(MODELS))
+def test_a_model_may_be_asked_from_one_event_loop_after_the_other(adapter: str) -> None:
     with AnthropicStandIn() as api:
-        model = make(api)
+        model = MODELS[adapter](api)
         model.replies("first", "second", "third")
 
         async def ask(times: int) -> list[str]:

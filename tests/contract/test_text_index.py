@@ -15,6 +15,7 @@ import pytest
 from adapters.lessons.memory_text_index import MemoryTextIndex
 from application.learner.ports import LessonText, TextIndex
 from domain.learner.lesson import Bin
+from tests.contract.parameters import over
 from tests.fakes.fake_text_index import FakeTextIndex
 
 Opener = Callable[[pytest.FixtureRequest], AbstractAsyncContextManager[TextIndex]]
@@ -33,7 +34,7 @@ async def _memory(_: pytest.FixtureRequest) -> AsyncIterator[TextIndex]:
 INDICES: dict[str, Opener] = {"fake": _fake, "memory": _memory}
 
 
-@pytest.fixture(params=INDICES)
+@pytest.fixture(params=over(INDICES))
 async def index(request: pytest.FixtureRequest) -> AsyncIterator[TextIndex]:
     async with INDICES[request.param](request) as opened:
         yield opened

@@ -22,6 +22,7 @@ from adapters.vectors.pgvector_index import PgvectorIndex
 from application.learner.ports import StoredVectors, VectorIndex
 from domain.errors import EmbedderMismatch
 from domain.learner.lesson import Bin
+from tests.contract.parameters import over
 from tests.fakes.fake_vector_index import FakeVectorIndex
 from tests.servers.milvus import MilvusServer
 from tests.servers.postgres import PostgresServer
@@ -78,7 +79,7 @@ INDICES = {
 }
 
 
-@pytest.fixture(params=INDICES)
+@pytest.fixture(params=over(INDICES))
 def case(request: pytest.FixtureRequest) -> Case:
     return INDICES[request.param]
 
