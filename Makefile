@@ -112,6 +112,11 @@ faults: setup ## Kill, stop, fill and hang everything for long, and write the ta
 	FAULTS=long FAULTS_RESULTS=tests/faults/results/faults.json $(BIN)/python -m pytest -m faults tests/faults
 	$(BIN)/python -m tests.faults.table
 
+.PHONY: conformance
+conformance: $(ENGINES_READY) ## Run a black-box suite on every engine: make conformance SUITE=<folder> [ENGINES="postgres+pgvector …"]
+	@test -n "$(SUITE)" || { echo "SUITE=<folder of a suite that starts the service by itself> is missing"; exit 2; }
+	$(BIN)/python -m tests.conformance "$(SUITE)" $(ENGINES)
+
 .PHONY: check
 check: $(DOCS_READY) lint docs test ## What CI runs
 

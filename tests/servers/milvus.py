@@ -27,6 +27,15 @@ class MilvusServer(ServerProcess):
         """The address for pymilvus."""
         return f"http://127.0.0.1:{self.port}"
 
+    def create_database(self, name: str) -> str:
+        """Create an empty database and return its address."""
+        from pymilvus import MilvusClient
+
+        client = MilvusClient(self.uri)
+        client.create_database(name)
+        client.close()
+        return f"{self.uri}/{name}"
+
     def _initialise(self) -> None:
         self.data.mkdir()
 
