@@ -14,7 +14,7 @@ from adapters.vectors.vector_block import GONE
 FAR: Final = 64 * WORDS + 1
 """The distance of a row that is not asked for: more than that of any other."""
 
-_COARSE: Final = 6
+_COARSE: Final = 4
 """Words of a code that every row is compared by: one column a row, so that all of a word is read in one sweep."""
 
 _STEPS: Final = 32_767

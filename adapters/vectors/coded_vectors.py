@@ -14,7 +14,7 @@ from adapters.vectors.cosines import ROUNDING, Cosines, Lesson, Vectors, best_co
 from adapters.vectors.sign_codes import Codes, Distances, SignCoder
 
 _CANDIDATES: Final = 512
-_CANDIDATES_A_HIT: Final = 16
+_CANDIDATES_A_HIT: Final = 8
 """Vectors whose cosines are computed: so many for each hit that is asked for, and at least so many."""
 
 _COMPARED: Final = 24

@@ -15,7 +15,7 @@ from domain.learner.lesson import Bin, PromotedLesson
 from domain.learner.ranking import RERANKED, SearchHit, clamped, contenders, fused, ranked
 
 #: More of the nearest are fetched than are asked for: mostly, that shows at once where equal similarities end.
-_MARGIN = 40
+_MARGIN = 14
 
 
 class SearchKind(str, Enum):
