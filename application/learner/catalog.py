@@ -8,7 +8,6 @@ another process stir, and by the reconciler, so that a crash or a failed write i
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
 from datetime import datetime
 
 import anyio
@@ -22,16 +21,15 @@ from application.learner.ports import (
     LessonFiles,
     LessonStore,
     LessonText,
-    StoredVectors,
     TextIndex,
     VectorIndex,
 )
+from application.learner.vectors_in_step import BATCH, VectorsInStep
 from application.shared.ports import Embedder
-from domain.errors import EmbedderMismatch, EmbedderUnavailable, StoreUnavailable, VectorsUnavailable
+from domain.errors import EmbedderMismatch, StoreUnavailable
 from domain.learner.lesson import Bin
 
 _log = logging.getLogger(__name__)
-_BATCH = 500
 
 
 class Promotion(msgspec.Struct, frozen=True):
@@ -57,17 +55,16 @@ class Catalog:
     ) -> None:
         self._store = store
         self._watch = watch
-        self._vectors = vectors
+        self._vectors = VectorsInStep(store=store, vectors=vectors, embedder=embedder, embed=embed)
         self._texts = texts
         self._files = files
         self._embedder = embedder
-        self._embed = embed
         self._promotions: dict[str, Promotion] = {}
         self._revision = -1
         self._edition = 0
         self._seen: int | None = None
-        self._vectors_at: int | None = None
         self._lock = anyio.Lock()
+        self._failures = 0
         self._problems: dict[str, str] = {}
 
     @property
@@ -78,7 +75,8 @@ class Catalog:
     @property
     def problems(self) -> dict[str, str]:
         """Which derived data are behind, and why: `vectors`, `embedder`, `lessons_folder`. Empty when all is well."""
-        return dict(self._problems)
+        vectors = {} if self._vectors.problem is None else {"vectors": self._vectors.problem}
+        return vectors | self._problems
 
     def __len__(self) -> int:
         return len(self._promotions)
@@ -90,23 +88,27 @@ class Catalog:
     async def refresh(self, *, force: bool = False) -> int:
         """Brings everything up to date where something has stirred. Raises `StoreUnavailable`.
 
-        Answers the edition: a number that moves whenever a search may find something else than before.
+        Answers the edition: a number that moves whenever a search may find something else than before. Whoever waits
+        while the object store fails somebody else does not try it for as long once more.
         """
         if not force and self._seen == self._watch.look():
             return self._edition
+        failures = self._failures
         async with self._lock:
+            if not force and self._failures != failures:
+                raise StoreUnavailable("the object store did not answer just now: try again shortly")
             look = self._watch.look()
             if force or self._seen != look:
-                if self._revision < 0 or await self._store.revision() != self._revision:
-                    await self._follow()
+                await self._ask()
                 self._seen = look
         return self._edition
 
     async def reconcile(self) -> None:
         """Lets derived data that are behind catch up. Raises `StoreUnavailable`, `EmbedderMismatch`."""
         await self.refresh(force=True)
+        portions = await self._vectors.catch_up(self._revision)
+        self._edition += portions
         async with self._lock:
-            await self._catch_up_vectors()
             await self._catch_up_files()
 
     async def reindex(self) -> int:
@@ -114,17 +116,7 @@ class Catalog:
 
         Raises `StoreUnavailable`, `VectorsUnavailable`, `EmbedderUnavailable`; what was embedded until then is kept.
         """
-        await self._embedder.open()
-        await self._vectors.reset(self._embedder.name, self._embedder.dimension)
-        self._vectors_at = None
-        reflected, count, complete = 0, 0, False
-        while not complete:
-            delta = await self._delta(reflected)
-            await self._vectors.apply(await self._with_vectors(delta.promoted), delta.removed, delta.revision)
-            reflected, complete = delta.revision, delta.complete
-            count += len(delta.promoted)
-        await self._store.forget_vectors(keep=self._embedder.name)
-        self._vectors_at = reflected
+        count = await self._vectors.rebuild()
         self._edition += 1
         return count
 
@@ -138,6 +130,14 @@ class Catalog:
                 "go back to that embedder, or run `memorygrid reindex`"
             )
 
+    async def _ask(self) -> None:
+        try:
+            if self._revision < 0 or await self._store.revision() != self._revision:
+                await self._follow()
+        except StoreUnavailable:
+            self._failures += 1
+            raise
+
     async def _follow(self) -> None:
         if self._revision < 0:
             await self._check_embedder()
@@ -146,12 +146,12 @@ class Catalog:
             delta = await self._delta(max(self._revision, 0))
             complete = delta.complete
             await self._texts.apply([_text(item) for item in delta.promoted], delta.removed)
-            await self._apply_vectors(delta)
+            await self._vectors.follow(delta, self._revision)
             self._remember(delta)
         await self._catch_up_files()
 
     async def _delta(self, since: int) -> CatalogDelta:
-        return await self._store.changes_since(since, self._embedder.name, _BATCH)
+        return await self._store.changes_since(since, self._embedder.name, BATCH)
 
     def _remember(self, delta: CatalogDelta) -> None:
         for item in delta.promoted:
@@ -160,59 +160,6 @@ class Catalog:
             self._promotions.pop(lesson_id, None)
         self._revision = delta.revision
         self._edition += 1
-
-    async def _apply_vectors(self, delta: CatalogDelta) -> None:
-        """Takes a delta over into the vector index, unless that is behind already: then the reconciler does."""
-        try:
-            reflected = await self._reflected_by_vectors()
-            if reflected < max(self._revision, 0):
-                self._problems.setdefault("vectors", "the vector index is behind and will be brought up to date")
-                return
-            if reflected < delta.revision:
-                await self._vectors.apply(await self._with_vectors(delta.promoted), delta.removed, delta.revision)
-                self._vectors_at = delta.revision
-        except (VectorsUnavailable, EmbedderUnavailable) as error:
-            self._vectors_behind(error.detail)
-            _log.warning("the vector index could not follow: %s", error.detail)
-
-    async def _reflected_by_vectors(self) -> int:
-        """The revision that the vector index reflects. One that is ahead of the object store belonged to another store
-        (the database was replaced, or restored from a backup): it is emptied and built anew.
-        """
-        if self._vectors_at is None:
-            await self._embedder.open()
-            reflected = await self._vectors.prepare(self._embedder.name, self._embedder.dimension)
-            if reflected and reflected > await self._store.revision():
-                _log.warning("the vector index is of another object store: it will be rebuilt")
-                await self._vectors.reset(self._embedder.name, self._embedder.dimension)
-                reflected = 0
-            self._vectors_at = reflected
-        return self._vectors_at
-
-    async def _with_vectors(self, items: Sequence[CatalogItem]) -> list[StoredVectors]:
-        missing = [item.copy for item in items if item.vectors is None]
-        embedded = await self._embed(missing) if missing else []
-        if embedded:
-            pairs = zip(missing, embedded, strict=True)
-            await self._store.put_vectors([CatalogItem(copy=copy, vectors=vectors) for copy, vectors in pairs])
-        return [item.vectors for item in items if item.vectors is not None] + embedded
-
-    async def _catch_up_vectors(self) -> None:
-        try:
-            reflected = await self._reflected_by_vectors()
-            while reflected < self._revision:
-                delta = await self._delta(reflected)
-                await self._vectors.apply(await self._with_vectors(delta.promoted), delta.removed, delta.revision)
-                self._vectors_at = reflected = delta.revision
-                self._edition += 1
-            self._problems.pop("vectors", None)
-        except (VectorsUnavailable, EmbedderUnavailable) as error:
-            self._vectors_behind(error.detail)
-
-    def _vectors_behind(self, why: str) -> None:
-        """The index is asked anew what it reflects: another process may have emptied or filled it in the meantime."""
-        self._problems["vectors"] = why
-        self._vectors_at = None
 
     async def _catch_up_files(self) -> None:
         try:

@@ -1,0 +1,88 @@
+"""The catalog while the vector index or the object store neither answers nor refuses."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import anyio
+
+from application.learner.ports import StoredVectors
+from domain.errors import StoreUnavailable
+from tests.fakes.fake_lesson_store import FakeLessonStore
+from tests.fakes.system import Learner
+from tests.fakes.together import together
+from tests.fakes.unsteady import UnsteadyVectorIndex
+
+
+class HangingIndex(UnsteadyVectorIndex):
+    """While it `hangs`, nothing that is to be written comes to an end."""
+
+    hangs = False
+
+    async def apply(self, put: Sequence[StoredVectors], remove: Sequence[str], revision: int) -> None:
+        if self.hangs:
+            await anyio.sleep_forever()
+        await super().apply(put, remove, revision)
+
+
+class DyingStore(FakeLessonStore):
+    """While it `dies`, asking for the revision takes 12 s and fails."""
+
+    dies = False
+
+    async def revision(self) -> int:
+        if self.dies:
+            await anyio.sleep(12)
+            raise StoreUnavailable("no answer within 12 s")
+        return await super().revision()
+
+
+async def titles(learner: Learner) -> list[str]:
+    return sorted(found.copy.title for found in (await learner.search("retry", None, 10)).found)
+
+
+async def test_a_vector_index_that_hangs_holds_up_one_decision_for_five_seconds_and_no_other() -> None:
+    vectors = HangingIndex()
+    learner = Learner(vectors=vectors)
+    await learner.promoted(title="Retry one")
+    vectors.hangs = True
+    start = anyio.current_time()
+    await learner.promoted(title="Retry two")
+    assert anyio.current_time() - start == 5
+    assert learner.catalog.problems == {"vectors": "it did not take a change over within 5 s"}
+    await learner.promoted(title="Retry three")
+    assert anyio.current_time() - start == 5
+    assert await titles(learner) == ["Retry one", "Retry three", "Retry two"]
+
+
+async def test_matching_goes_on_while_the_reconciler_waits_for_a_vector_index_that_hangs() -> None:
+    vectors = HangingIndex()
+    learner = Learner(vectors=vectors)
+    await learner.catalog.refresh()
+    vectors.hangs = True
+    await learner.promoted(title="Retry one")
+    async with anyio.create_task_group() as group:
+        group.start_soon(learner.catalog.reconcile)
+        await anyio.sleep(1)
+        start = anyio.current_time()
+        await learner.promoted(title="Retry two")
+        assert await titles(learner) == ["Retry one", "Retry two"]
+        assert anyio.current_time() == start
+        group.cancel_scope.cancel()
+    vectors.hangs = False
+    await learner.catalog.reconcile()
+    assert learner.catalog.problems == {}
+
+
+async def test_those_who_wait_while_the_object_store_fails_one_of_them_fail_with_it() -> None:
+    store = DyingStore()
+    learner = Learner(store=store)
+    await learner.catalog.refresh()
+    store.dies = True
+    learner.watch.stir()
+    start = anyio.current_time()
+    results = await together(*(learner.catalog.refresh() for _ in range(20)))
+    assert all(isinstance(one, StoreUnavailable) for one in results)
+    assert anyio.current_time() - start == 12
+    store.dies = False
+    assert await learner.catalog.refresh() >= 0
