@@ -123,3 +123,10 @@ def side_by_side(work: Callable[[int], Any], count: int) -> list[Any]:
     for thread in threads:
         thread.join(120)
     return results
+
+
+def timed(call: Callable[[], httpx.Response]) -> tuple[float, int]:
+    """Seconds that the call took, and its status."""
+    start = time.monotonic()
+    status = call().status_code
+    return time.monotonic() - start, status

@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-import threading
-import time
-from collections.abc import Callable
-
 import httpx
 import pytest
 
-from tests.e2e.calls import answered, failed, invoke, promoted, query, report
+from tests.e2e.calls import answered, invoke, promoted, query
 from tests.e2e.conftest import StartService
-from tests.e2e.http_target import Delivery, RecordingTarget
+from tests.e2e.http_target import RecordingTarget
 from tests.e2e.service import until
 from tests.fakes.anthropic_stand_in import FOR_EVER, Answer, AnthropicStandIn, error, message
-from tests.faults.load import side_by_side
-from tests.faults.processes import stopped
+from tests.faults.audit import all_pages
+from tests.faults.load import timed
 from tests.faults.tally import LONG, Count, Tally
-from tests.servers.fixtures import require
-from tests.servers.postgres import PostgresServer
 
 pytestmark = pytest.mark.faults
 
@@ -34,13 +28,6 @@ MISBEHAVIOURS: dict[str, Answer | None] = {
     "asks to come back in an hour": error(429, retry_after="3600"),
     "hangs up": None,
 }
-
-
-def timed(call: Callable[[], httpx.Response]) -> tuple[float, int]:
-    """Seconds that the call took, and its status."""
-    start = time.monotonic()
-    status = call().status_code
-    return time.monotonic() - start, status
 
 
 @pytest.mark.parametrize("misbehaviour", MISBEHAVIOURS)
@@ -86,79 +73,57 @@ def test_a_model_that_misbehaves_makes_no_request_late_and_a_dead_one_does_not_c
     )
 
 
-def test_a_target_that_hangs_makes_no_outcome_late(start_service: StartService, tally: Tally) -> None:
-    release = threading.Event()
-
-    def hang(_delivery: Delivery, _number: int) -> int:
-        release.wait(30)
-        return 200
-
-    with RecordingTarget(hang) as review:
-        service = start_service({"MG_HIL_MODE": "http", "MG_HIL_BASE_URL": review.url, "MG_FAILURE_THRESHOLD_X": "1"})
-        with service.client() as client:
-            promoted(client)
-            start = time.monotonic()
-            failed(client, REQUESTS)
-            took = time.monotonic() - start
-            until(lambda: review.deliveries)
-        release.set()
-    late = int(took > REQUESTS * 0.5)
-    tally.add(Count(promise="4 Deadlines", fault="a target hangs", trials=REQUESTS, faults=REQUESTS, wrong=late))
+TARGETS: dict[str, Answer | None] = {
+    "hangs": Answer(delay_s=FOR_EVER),
+    "drips": Answer(status=503, body=b"x" * 10_000, drip_s=0.2),
+    "asks to come back in an hour": error(429, retry_after="3600"),
+    "hangs up": None,
+}
 
 
-def test_a_database_that_hangs_makes_no_request_late_and_the_service_recovers_when_it_goes_on(
-    start_service: StartService, tally: Tally
+@pytest.mark.parametrize("misbehaviour", TARGETS)
+def test_a_target_that_misbehaves_delays_neither_an_outcome_nor_another_target_and_gets_its_deliveries_later(
+    misbehaviour: str, start_service: StartService, tally: Tally
 ) -> None:
-    require(PostgresServer)
-    with PostgresServer() as server:
+    with AnthropicStandIn() as review, RecordingTarget() as engine:  # it answers as it is told, whoever asks
+        review.will(TARGETS[misbehaviour])
         service = start_service(
             {
-                "MG_TIDB_DSN": server.create_database("lessons"),
-                "MG_FEEDBACK_TIDB_DSN": server.create_database("feedback"),
-                "MG_REQUEST_TIMEOUT_S": str(TIMEOUT_S),
-                "MG_LLM_TIMEOUT_S": str(LLM_TIMEOUT_S),
+                "MG_REVIEWER_PATH_MODE": "both",
+                "MG_HIL_MODE": "http",
+                "MG_HIL_BASE_URL": review.url,
+                "MG_AUTO_REMEDIATION_MODE": "http",
+                "MG_WORKFLOW_ENGINE_BASE_URL": engine.url,
+                "MG_FAILURE_THRESHOLD_X": "1",
             }
         )
         with service.client() as client:
-            lesson_id = promoted(client)
-            invoke(client)
-        calls: list[Callable[[httpx.Client], httpx.Response]] = [
-            lambda client: client.post("/incorporator/invoke", json=query("while-away")),
-            lambda client: client.post(
-                "/incorporator/outcome",
-                json={"problem_solving_step_ref": "step-17", "session_id": "s1", "result_flag": "success"},
-            ),
-            lambda client: client.get("/feedback/"),
-            lambda client: client.get("/feedback/metrics/usage"),
-            lambda client: client.get(f"/lessons/{lesson_id}"),
-            lambda client: client.post(f"/lessons/{lesson_id}/disable", json={}),
-            lambda client: client.get("/health"),
-            lambda client: client.get("/health/ready"),
-        ]
-
-        def ask(number: int) -> tuple[float, int]:
-            with service.client() as client:
-                return timed(lambda: calls[number % len(calls)](client))
-
-        with stopped(server):
-            answers = side_by_side(ask, 3 * len(calls))
-        back = time.monotonic()
-        with service.client() as client:
-            until(lambda: client.get("/feedback/").status_code == 200, 15)
-            recovered = time.monotonic() - back
-            answered(client.get("/feedback/metrics/usage"))
-            report(client)
-    wrong: list[object] = [one for one in answers if not isinstance(one, tuple)]
-    wrong += [one for one in answers if isinstance(one, tuple) and one[0] > TIMEOUT_S + SLACK_S]
-    wrong += [one for one in answers if isinstance(one, tuple) and one[1] not in (200, 503, 504)]
-    assert not wrong, wrong
+            promoted(client)
+            for step in range(REQUESTS):
+                invoke(client, f"step-{step}")
+            outcomes = [timed(lambda step=step: _reported(client, step)) for step in range(REQUESTS)]  # type: ignore[misc]
+            until(lambda: len(engine.deliveries) == REQUESTS, 5)
+            until(lambda: review.requests)
+            review.will(Answer())
+            until(lambda: not answered(client.get("/escalations", params={"state": "pending"})), 60)
+            rows = all_pages(client, "/escalations")
+    late = [one for one in outcomes if one[0] > 1]
+    wrong = [one for one in outcomes if one[1] != 200] + [one for one in rows if one["state"] != "delivered"]
+    keys = {request.headers["idempotency-key"] for request in review.requests}
     tally.add(
         Count(
             promise="4 Deadlines",
-            fault="PostgreSQL hangs (SIGSTOP)",
-            trials=len(answers),
-            faults=1,
-            wrong=len(wrong) + int(recovered > 5 + SLACK_S),
+            fault=f"a target {misbehaviour}",
+            trials=REQUESTS,
+            faults=len(review.requests) - REQUESTS,
+            lost=2 * REQUESTS - len(rows) + REQUESTS - len(keys),
+            duplicated=len(engine.deliveries) - REQUESTS,
+            wrong=len(late) + len(wrong),
         ),
-        wrong,
+        (outcomes, wrong),
     )
+
+
+def _reported(client: httpx.Client, step: int) -> httpx.Response:
+    body = {"problem_solving_step_ref": f"step-{step}", "session_id": "s1", "result_flag": "failure"}
+    return client.post("/incorporator/outcome", json=body)

@@ -2,26 +2,20 @@
 
 from __future__ import annotations
 
-import signal
 import sqlite3
 import subprocess
 import time
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
-from typing import Any
 
-import msgspec
 import pytest
 
-from tests.e2e.calls import answered, failed, invoke, promoted, query, report
+from tests.e2e.calls import invoke, promoted, query
 from tests.e2e.conftest import StartService
-from tests.e2e.http_target import RecordingTarget
-from tests.e2e.service import Service, until
-from tests.fakes.anthropic_stand_in import AnthropicStandIn, message
-from tests.faults.audit import Books, all_pages
-from tests.faults.load import Load, side_by_side
-from tests.faults.processes import ServedByCommand
+from tests.e2e.service import until
+from tests.faults.audit import Books
+from tests.faults.load import Load
 from tests.faults.tally import LONG, Count, Tally
 from tests.servers.fixtures import require
 from tests.servers.postgres import PostgresServer
@@ -31,7 +25,6 @@ pytestmark = pytest.mark.faults
 PROMISE = "6 Recovery"
 STEPS, CLIENTS, RESTARTS = (1_000, 32, 5) if LONG else (150, 8, 1)
 RECOVERY_S = 5.0
-NAMES: dict[type[Service], str] = {Service: "uvicorn", ServedByCommand: "memorygrid serve"}
 
 
 def test_a_database_that_restarts_under_load_loses_nothing_and_is_used_again_within_seconds(
@@ -173,102 +166,4 @@ def test_another_process_that_holds_the_write_lock_of_sqlite_delays_or_is_answer
             wrong=len(wrong) + slow + (took > 30),
         ),
         (wrong, slow, took),
-    )
-
-
-@pytest.mark.parametrize(("kind", "status"), [(Service, -signal.SIGTERM), (ServedByCommand, 0)])
-def test_requests_in_flight_are_finished_after_sigterm(
-    kind: type[Service], status: int, tmp_path: Path, tally: Tally
-) -> None:
-    """uvicorn ends by the signal itself once it is done, `memorygrid serve` with status 0."""
-    with AnthropicStandIn() as model:
-        model.will(msgspec.structs.replace(message("{}"), delay_s=2.0))
-        service = kind(
-            tmp_path,
-            {
-                "MG_MATCH_STRATEGY_MODE": "llm_only",
-                "MG_FALLBACK_MIN_SIMILARITY": "0",
-                "ANTHROPIC_API_KEY": "a-key-for-the-stand-in",
-                "ANTHROPIC_BASE_URL": model.url,
-            },
-        )
-        service.write_rules([])
-
-        def ask(number: int) -> int:
-            if number == 0:
-                until(lambda: len(model.requests) >= 4)
-                return service.stop(60)
-            with service.client() as client:
-                return client.post("/incorporator/invoke", json=query(f"step-{number}")).status_code
-
-        try:
-            service.start()
-            with service.client() as client:
-                promoted(client)
-            ended, *statuses = side_by_side(ask, 5)
-            service.start()
-            with service.client() as client:
-                entries = all_pages(client, "/feedback/")
-        finally:
-            service.kill()
-    wrong = [one for one in [*statuses, ended] if one not in (200, status)]
-    tally.add(
-        Count(
-            promise=PROMISE,
-            fault=f"SIGTERM with requests in flight, {NAMES[kind]}",
-            trials=4,
-            faults=1,
-            lost=4 - len(entries),
-            wrong=len(wrong),
-        ),
-        (ended, statuses),
-    )
-
-
-@pytest.mark.parametrize("jump", [3600.0, -3600.0], ids=["an hour on", "an hour back"])
-def test_a_clock_that_jumps_an_hour_changes_no_count_and_holds_up_no_delivery(
-    jump: float, start_service: StartService, tmp_path: Path, tally: Tally
-) -> None:
-    offset = tmp_path / "clock"
-    with RecordingTarget(lambda _delivery, number: 503 if number < 3 else 200) as review:
-        service = start_service(
-            {
-                "MG_HIL_MODE": "http",
-                "MG_HIL_BASE_URL": review.url,
-                "MG_FAILURE_THRESHOLD_X": "1",
-                "MG_TEST_CLOCK": str(offset),
-            },
-            app="tests.faults.moving_clock:app",
-        )
-        with service.client() as client:
-            promoted(client)
-            first = invoke(client, "again")
-            keyed: dict[str, Any] = {"json": query("keyed"), "headers": {"Idempotency-Key": "a-key"}}
-            answer = answered(client.post("/incorporator/invoke", **keyed))
-            failed(client, 1)
-            until(lambda: answered(client.get("/escalations"))[0]["attempts"] == 1)
-            offset.write_text(str(jump))
-            second = invoke(client, "again")
-            entry = report(client, "again", "success")
-            replay = answered(client.post("/incorporator/invoke", **keyed))
-            late = 0
-            try:
-                until(lambda: answered(client.get("/escalations"))[0]["state"] == "delivered", 25)
-            except AssertionError:
-                late = 1
-            books = Books(client)
-            wrong = [*books.wrong(), *([] if replay == answer else [replay])]
-    if entry["transaction_log_ref"] != second["id"] or first["id"] == second["id"]:
-        wrong.append("the latest is not the last")
-    tally.add(
-        Count(
-            promise=PROMISE,
-            fault=f"the clock jumps an hour {'on' if jump > 0 else 'back'}",
-            trials=5,
-            faults=1,
-            lost=0,
-            duplicated=len({one.headers["idempotency-key"] for one in review.deliveries}) - 1,
-            wrong=len(wrong) + late,
-        ),
-        wrong,
     )
