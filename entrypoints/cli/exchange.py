@@ -96,7 +96,11 @@ def export_lessons(
     force: Annotated[bool, typer.Option("--force", help="Replace files that are there and differ.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Export lessons to files. What was imported and not changed since comes back byte for byte.
+    """Export lessons to files, which another service can import.
+
+    Other people's skills and Markdown runbooks that were imported and not changed since come back byte for byte. JSON
+    Lines come back as the same lessons, without keys that are none of a lesson's; skills that another of these services
+    has written, under the name and with the id that the lesson has here. Importing any of them again adds nothing.
 
     Without --status, all lessons that are not rejected or disabled. The format auto gives runbooks that were imported
     as Markdown files back as those, and everything else as Agent Skills; jsonl writes one file, lessons.jsonl, oldest

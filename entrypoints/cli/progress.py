@@ -4,11 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
+from functools import cache
 from typing import TypeVar
+
+from rich.console import Console
 
 from entrypoints.cli.terminal import console
 
 T = TypeVar("T")
+
+
+@cache
+def _screen() -> Console:
+    """One for all, so that what is shown within something else that is shown stands below it."""
+    return console(stderr=True)
 
 
 def each(items: Sequence[T], what: str, size: Callable[[T], int] = lambda _: 1) -> Generator[T, None, None]:
@@ -19,7 +28,7 @@ def each(items: Sequence[T], what: str, size: Callable[[T], int] = lambda _: 1) 
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn  # noqa: PLC0415
 
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    out = console(stderr=True)
+    out = _screen()
     with Progress(
         *columns,
         console=out,
@@ -37,7 +46,7 @@ def each(items: Sequence[T], what: str, size: Callable[[T], int] = lambda _: 1) 
 @contextmanager
 def waiting(what: str) -> Iterator[None]:
     """A sign of life for something whose length nobody knows."""
-    out = console(stderr=True)
+    out = _screen()
     if not out.is_terminal:
         yield
         return

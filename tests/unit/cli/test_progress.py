@@ -15,7 +15,8 @@ from entrypoints.cli import progress
 def terminal(monkeypatch: pytest.MonkeyPatch) -> io.StringIO:
     """What a terminal on standard error is sent."""
     shown = io.StringIO()
-    monkeypatch.setattr(progress, "console", lambda **_: Console(file=shown, force_terminal=True, width=80))
+    screen = Console(file=shown, force_terminal=True, width=80)
+    monkeypatch.setattr(progress, "_screen", lambda: screen)
     return shown
 
 
@@ -44,6 +45,15 @@ def test_waiting_shows_a_sign_of_life(terminal: io.StringIO) -> None:
     with progress.waiting("Checking"):
         pass
     assert "Checking" in terminal.getvalue()
+
+
+def test_a_bar_may_stand_within_a_sign_of_life(terminal: io.StringIO) -> None:
+    with progress.waiting("Checking"):
+        assert list(progress.each(["a", "b"], "Reading")) == ["a", "b"]
+        with progress.waiting("Looking"):
+            pass
+    assert "Checking" in terminal.getvalue()
+    assert terminal.getvalue().count("\x1b[?25l") == terminal.getvalue().count("\x1b[?25h") == 1
 
 
 def test_without_a_terminal_nothing_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
