@@ -22,7 +22,6 @@ from adapters.rules.file_rules import FileRules
 from adapters.sql.database import Database
 from adapters.sql.schema import FEEDBACK_DATABASE, OBJECT_STORE
 from adapters.system.clock import SystemClock, TimeOrderedIds
-from adapters.targets.http_target import HttpTarget, WebhookSigner
 from adapters.targets.learner_targets import LearnerHumanReview, LearnerRemediation
 from adapters.vectors.memory_vector_index import MemoryVectorIndex
 from application.feedback.deliver import DeliverEscalation, Dispatcher
@@ -120,27 +119,30 @@ class _EmbedderFloors(Mapping[FallbackReason, float]):
 
 
 def _targets(settings: Settings, escalate: EscalateLesson, clock: SystemClock) -> Mapping[Path, EscalationTarget]:
-    signer = WebhookSigner(settings.webhook_secret) if settings.webhook_secret else None
     human: EscalationTarget = LearnerHumanReview(escalate=escalate)
     auto: EscalationTarget = LearnerRemediation(escalate=escalate)
-    if settings.hil_mode is HilMode.HTTP:
-        human = HttpTarget(
-            base_url=settings.hil_base_url,
-            path="/hil/flagged-lessons",
-            body=flagged_lesson_body,
-            clock=clock,
-            authorization=settings.hil_auth_header or None,
-            signer=signer,
-        )
-    if settings.auto_remediation_mode is RemediationMode.HTTP:
-        auto = HttpTarget(
-            base_url=settings.workflow_engine_base_url,
-            path="/events",
-            body=remediation_event_body,
-            clock=clock,
-            authorization=settings.workflow_engine_auth_header or None,
-            signer=signer,
-        )
+    if settings.hil_mode is HilMode.HTTP or settings.auto_remediation_mode is RemediationMode.HTTP:
+        from adapters.targets.http_target import HttpTarget, WebhookSigner  # noqa: PLC0415 - as above
+
+        signer = WebhookSigner(settings.webhook_secret) if settings.webhook_secret else None
+        if settings.hil_mode is HilMode.HTTP:
+            human = HttpTarget(
+                base_url=settings.hil_base_url,
+                path="/hil/flagged-lessons",
+                body=flagged_lesson_body,
+                clock=clock,
+                authorization=settings.hil_auth_header or None,
+                signer=signer,
+            )
+        if settings.auto_remediation_mode is RemediationMode.HTTP:
+            auto = HttpTarget(
+                base_url=settings.workflow_engine_base_url,
+                path="/events",
+                body=remediation_event_body,
+                clock=clock,
+                authorization=settings.workflow_engine_auth_header or None,
+                signer=signer,
+            )
     return {Path.HUMAN: human, Path.AUTO: auto}
 
 

@@ -12,6 +12,7 @@ from sqlalchemy import Connection, delete, insert, select, union_all, update
 from sqlalchemy.sql import literal
 
 from adapters.lessons.rows import copy_of, copy_row, vectors_of, vectors_row
+from adapters.lessons.statements import COPIES, VECTORS
 from adapters.sql.dialects import upserting
 from adapters.sql.tables import catalog_removals, catalog_state, lesson_vectors, promoted_lessons
 from application.learner.ports import CatalogDelta, CatalogItem, StoredVectors
@@ -89,12 +90,16 @@ def changes_since(connection: Connection, revision: int, embedder: str, limit: i
 def _items(connection: Connection, lesson_ids: list[str], embedder: str) -> list[CatalogItem]:
     if not lesson_ids:
         return []
-    copies = connection.execute(select(promoted_lessons).where(promoted_lessons.c.lesson_id.in_(lesson_ids))).mappings()
-    stored = connection.execute(
-        select(lesson_vectors).where(lesson_vectors.c.lesson_id.in_(lesson_ids), lesson_vectors.c.embedder == embedder)
-    ).mappings()
-    vectors = {row["lesson_id"]: vectors_of(row) for row in stored}
-    return [CatalogItem(copy=copy_of(row), vectors=vectors.get(row["lesson_id"])) for row in copies]
+    keys = [(lesson_id,) for lesson_id in lesson_ids]
+    stored = (vectors_of(row) for row in VECTORS.fetch(connection, keys))
+    vectors = {one.lesson_id: one for one in stored if one.embedder == embedder}
+    return [CatalogItem(copy=copy, vectors=vectors.get(copy.id)) for copy in copies(connection, lesson_ids).values()]
+
+
+def copies(connection: Connection, lesson_ids: Sequence[str]) -> dict[str, PromotedLesson]:
+    """The promoted copies that exist of these lessons."""
+    found = (copy_of(row) for row in COPIES.fetch(connection, [(lesson_id,) for lesson_id in lesson_ids]))
+    return {copy.id: copy for copy in found}
 
 
 def _forget(connection: Connection, lesson_id: str) -> None:

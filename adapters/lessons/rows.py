@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 import msgspec
 from sqlalchemy import RowMapping
 
 from application.learner.ports import StoredVectors
-from domain.learner.lesson import Lesson, PromotedLesson
+from domain.learner.lesson import Bin, Lesson, PromotedLesson
 from domain.learner.log import LogEntry
 from domain.learner.ranking import normalised
 
 _Row = dict[str, object]
+
+_BINS: dict[str, Bin] = {bin.value: bin for bin in Bin}
 
 
 def lesson_row(lesson: Lesson) -> _Row:
@@ -33,9 +38,12 @@ def copy_row(copy: PromotedLesson, revision: int) -> _Row:
     return row
 
 
-def copy_of(row: RowMapping) -> PromotedLesson:
-    fields = {name: row[name] for name in PromotedLesson.__struct_fields__ if name != "id"}
-    return msgspec.convert({"id": row["lesson_id"], **fields}, PromotedLesson)
+def copy_of(values: Sequence[Any]) -> PromotedLesson:
+    """The copy whose fields these are, in their order."""
+    row = dict(zip(PromotedLesson.__struct_fields__, values, strict=True))
+    row["bin"] = _BINS[row["bin"]]
+    row["tags"] = tuple(row["tags"])
+    return PromotedLesson(**row)
 
 
 def log_row(entry: LogEntry) -> _Row:
@@ -54,5 +62,8 @@ def vectors_row(vectors: StoredVectors) -> _Row:
     return row
 
 
-def vectors_of(row: RowMapping) -> StoredVectors:
-    return msgspec.convert({name: row[name] for name in StoredVectors.__struct_fields__}, StoredVectors)
+def vectors_of(values: Sequence[Any]) -> StoredVectors:
+    """The embeddings whose fields these are, in their order."""
+    row = dict(zip(StoredVectors.__struct_fields__, values, strict=True))
+    row["bin"] = _BINS[row["bin"]]
+    return StoredVectors(**row)

@@ -9,8 +9,8 @@ import msgspec
 from sqlalchemy import Connection, RowMapping, bindparam, delete, func, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
-from adapters.lessons.catalog_rows import changes_since, current_revision, demote, promote, put_vectors
-from adapters.lessons.rows import copy_of, lesson_of, lesson_row, log_of, log_row
+from adapters.lessons.catalog_rows import changes_since, copies, current_revision, demote, promote, put_vectors
+from adapters.lessons.rows import lesson_of, lesson_row, log_of, log_row
 from adapters.sql.cursors import decode_id, encode_cursor
 from adapters.sql.database import Database
 from adapters.sql.dialects import has_item
@@ -21,7 +21,6 @@ from adapters.sql.tables import (
     lesson_requests,
     lesson_vectors,
     lessons,
-    promoted_lessons,
 )
 from application.learner.ports import (
     CatalogDelta,
@@ -130,9 +129,7 @@ class SqlLessonStore(LessonStore):
     async def copies(self, lesson_ids: Sequence[str]) -> dict[str, PromotedLesson]:
         if not lesson_ids:
             return {}
-        statement = select(promoted_lessons).where(promoted_lessons.c.lesson_id.in_(lesson_ids))
-        rows = await self._database.read(lambda connection: connection.execute(statement).mappings().all())
-        return {row["lesson_id"]: copy_of(row) for row in rows}
+        return await self._database.read(lambda connection: copies(connection, lesson_ids))
 
     async def revision(self) -> int:
         return await self._database.read(current_revision)

@@ -20,6 +20,7 @@ from sqlalchemy.ext.asyncio import AsyncSession, async_sessionmaker, create_asyn
 from sqlalchemy.orm import registry
 
 from adapters.lessons.rows import copy_of
+from adapters.lessons.statements import COPY_COLUMNS
 from adapters.sql.tables import feedback_entries, lesson_counters, promoted_lessons
 from domain.feedback.entry import FeedbackEntry, OutcomeReport, ResultFlag
 from domain.incorporator.match import MatcherName, matched
@@ -77,11 +78,11 @@ async def invoke(data: QueryInput) -> ApplierOutcome:
     rule = _RULES.of(data.problem_type)[0]
     columns = promoted_lessons.c
     pattern = f"%{rule.lookup}%"
-    statement = select(promoted_lessons).where(
+    statement = select(*COPY_COLUMNS).where(
         columns.bin == rule.target_bin.value, or_(columns.title.like(pattern), columns.body.like(pattern))
     )
     async with _lessons() as session:
-        found = (await session.execute(statement.limit(1))).mappings().first()
+        found = (await session.execute(statement.limit(1))).first()
     if found is None:
         raise NotFoundException
     copy = copy_of(found)
