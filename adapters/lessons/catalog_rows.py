@@ -68,6 +68,8 @@ def put_vectors(connection: Connection, embedded: Sequence[CatalogItem]) -> None
 def changes_since(connection: Connection, revision: int, embedder: str, limit: int) -> CatalogDelta:
     """Up to `limit` changes after `revision`, oldest first, with the copies' vectors of this embedder."""
     newest = current_revision(connection)
+    if newest <= revision:
+        return CatalogDelta(revision=revision, promoted=[], removed=[])
     changed = union_all(
         select(promoted_lessons.c.revision, promoted_lessons.c.lesson_id, literal(True).label("is_promoted")).where(
             promoted_lessons.c.revision > revision
@@ -80,7 +82,7 @@ def changes_since(connection: Connection, revision: int, embedder: str, limit: i
     complete, rows = len(rows) <= limit, rows[:limit]
     promoted = [row.lesson_id for row in rows if row.is_promoted]
     return CatalogDelta(
-        revision=max(newest, revision) if complete else rows[-1].revision,
+        revision=newest if complete else rows[-1].revision,
         promoted=_items(connection, promoted, embedder),
         removed=[row.lesson_id for row in rows if not row.is_promoted],
         complete=complete,

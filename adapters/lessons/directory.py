@@ -31,6 +31,10 @@ class Directory:
         with os.scandir(self._fd) as entries:
             return [entry.name for entry in entries]
 
+    def changed_at(self) -> int:
+        """When a name was last added or removed, in nanoseconds, as exactly as the file system keeps it."""
+        return os.fstat(self._fd).st_mtime_ns
+
     def holds(self, name: str) -> bool:
         """Whether anything at all has that name."""
         return self._mode(name) != 0

@@ -9,12 +9,13 @@ that gives the lesson's id.
 from __future__ import annotations
 
 import errno
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
 
 from adapters.lessons.directory import Directory, open_directory
+from adapters.lessons.folder_names import Bins, FolderNames
 from adapters.one_at_a_time import OneAtATime
 from application.learner.ports import LessonFiles
 from domain.errors import StoreUnavailable
@@ -37,7 +38,6 @@ _HINTS = {
     errno.EISDIR: "a folder stands where a file belongs; move it away",
 }
 
-Bins = Mapping[Bin, Directory]
 Place = tuple[Bin, str]
 
 
@@ -48,6 +48,7 @@ class SkillFolder(LessonFiles):
         self._root = Path(root).absolute()
         self._lock_timeout_s = lock_timeout_s
         self._turns = OneAtATime()
+        self._names = FolderNames()
 
     async def revision(self) -> int:
         return await self._turns.in_thread(self._read_revision)
@@ -69,10 +70,13 @@ class SkillFolder(LessonFiles):
             root.claim(self._lock_timeout_s)
             root.tidy()
             bins = {bin: opened.enter_context(self._bin(root, bin)) for bin in Bin}
+            self._names.read(bins, root.read(_REVISION, _LONGEST_REVISION))
             self._do_all(bins, put, remove)
             for directory in (*bins.values(), root):
                 directory.sync()
-            root.replace(_REVISION, b"%d\n" % revision)
+            reflected = b"%d\n" % revision
+            root.replace(_REVISION, reflected)
+            self._names.keep(bins, reflected)
 
     @contextmanager
     def _bin(self, root: Directory, bin: Bin) -> Iterator[Directory]:
@@ -91,16 +95,15 @@ class SkillFolder(LessonFiles):
             raise failures[0]
 
     def _folders(self, bins: Bins, lesson_ids: set[str]) -> dict[str, list[Place]]:
-        """Where each of the lessons has a folder now: one listing of the bins, and a look into what may be theirs."""
+        """Where each of the lessons has a folder now."""
         digests = {digest: lesson_id for lesson_id in lesson_ids for digest in _digests(lesson_id)}
         found: dict[str, list[Place]] = {}
         for bin, directory in bins.items():
-            for name in directory.names():
-                if name[-9:-8] == "-" and name[-8:] in digests:
-                    with _explained(self._root / bin.value / name):
-                        owner = _owner(directory, name, digests[name[-8:]])
-                    if owner in lesson_ids and name[-8:] in _digests(owner):
-                        found.setdefault(owner, []).append((bin, name))
+            for digest, name in self._names.ending(bin, digests):
+                with _explained(self._root / bin.value / name):
+                    owner = _owner(directory, name, digests[digest])
+                if owner in lesson_ids and digest in _digests(owner):
+                    found.setdefault(owner, []).append((bin, name))
         return found
 
     def _put(self, bins: Bins, copy: PromotedLesson, earlier: Sequence[Place]) -> None:
@@ -112,12 +115,15 @@ class SkillFolder(LessonFiles):
             with directory.child(name, create=True) as folder:
                 folder.tidy()
                 folder.replace(_FILE, agent_skill.render(copy, attempt).encode())
+            self._names.add(copy.bin, name)
         self._take_away(bins, [place for place in earlier if place != (copy.bin, name)])
 
     def _take_away(self, bins: Bins, places: Sequence[Place]) -> None:
         for bin, name in places:
             with _explained(self._root / bin.value / name):
                 bins[bin].remove(name, _FILE)
+                if not bins[bin].holds(name):
+                    self._names.discard(bin, name)
 
 
 def _attempt_for(copy: PromotedLesson, directory: Directory) -> int:

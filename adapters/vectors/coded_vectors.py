@@ -17,7 +17,7 @@ _CANDIDATES: Final = 512
 _CANDIDATES_A_HIT: Final = 8
 """Vectors whose cosines are computed: so many for each hit that is asked for, and at least so many."""
 
-_COMPARED: Final = 24
+_COMPARED: Final = 12
 """Times as many are compared by their whole codes."""
 
 _SAMPLED: Final = 16

@@ -8,6 +8,7 @@ another process stir, and by the reconciler, so that a crash or a failed write i
 from __future__ import annotations
 
 import logging
+from collections.abc import Mapping
 from datetime import datetime
 
 import anyio
@@ -109,7 +110,7 @@ class Catalog:
         portions = await self._vectors.catch_up(self._revision)
         self._edition += portions
         async with self._lock:
-            await self._catch_up_files()
+            await self._catch_up_files({})
 
     async def reindex(self) -> int:
         """Embeds every promoted copy with this embedder and rebuilds the vector index; how many lessons that were.
@@ -132,23 +133,26 @@ class Catalog:
 
     async def _ask(self) -> None:
         try:
-            if self._revision < 0 or await self._store.revision() != self._revision:
-                await self._follow()
+            await self._follow()
         except StoreUnavailable:
             self._failures += 1
             raise
 
     async def _follow(self) -> None:
+        """Takes over what has changed, in portions; most often there is nothing, or one lesson."""
         if self._revision < 0:
             await self._check_embedder()
         complete = False
         while not complete:
-            delta = await self._delta(max(self._revision, 0))
-            complete = delta.complete
+            since = max(self._revision, 0)
+            delta = await self._delta(since)
+            if delta.revision == self._revision:
+                return
             await self._texts.apply([_text(item) for item in delta.promoted], delta.removed)
             await self._vectors.follow(delta, self._revision)
             self._remember(delta)
-        await self._catch_up_files()
+            complete = delta.complete
+        await self._catch_up_files({since: delta})
 
     async def _delta(self, since: int) -> CatalogDelta:
         return await self._store.changes_since(since, self._embedder.name, BATCH)
@@ -161,14 +165,15 @@ class Catalog:
         self._revision = delta.revision
         self._edition += 1
 
-    async def _catch_up_files(self) -> None:
+    async def _catch_up_files(self, known: Mapping[int, CatalogDelta]) -> None:
+        """`known` holds changes that have been read already, by the revision after which they came."""
         try:
             reflected = await self._files.revision()
             if reflected > self._revision and reflected > await self._store.revision():
                 _log.warning("the lessons folder is of another object store: the lessons of this one are added to it")
                 reflected = 0
             while reflected < self._revision:
-                delta = await self._delta(reflected)
+                delta = known.get(reflected) or await self._delta(reflected)
                 await self._files.apply([item.copy for item in delta.promoted], delta.removed, delta.revision)
                 reflected = delta.revision
             self._problems.pop("lessons_folder", None)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import anyio
 
-from application.learner.ports import StoredVectors
+from application.learner.ports import CatalogDelta, StoredVectors
 from domain.errors import StoreUnavailable
 from tests.fakes.fake_lesson_store import FakeLessonStore
 from tests.fakes.system import Learner
@@ -26,15 +26,15 @@ class HangingIndex(UnsteadyVectorIndex):
 
 
 class DyingStore(FakeLessonStore):
-    """While it `dies`, asking for the revision takes 12 s and fails."""
+    """While it `dies`, asking for changes takes 12 s and fails."""
 
     dies = False
 
-    async def revision(self) -> int:
+    async def changes_since(self, revision: int, embedder: str, limit: int) -> CatalogDelta:
         if self.dies:
             await anyio.sleep(12)
             raise StoreUnavailable("no answer within 12 s")
-        return await super().revision()
+        return await super().changes_since(revision, embedder, limit)
 
 
 async def titles(learner: Learner) -> list[str]:
