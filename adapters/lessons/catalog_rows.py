@@ -8,35 +8,46 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from sqlalchemy import Connection, delete, insert, select, union_all, update
-from sqlalchemy.sql import literal
+from sqlalchemy import Connection, select
 
 from adapters.lessons.rows import copy_of, copy_row, vectors_of, vectors_row
-from adapters.lessons.statements import COPIES, VECTORS
+from adapters.lessons.statements import (
+    ADD_COPY,
+    ADD_VECTORS,
+    CHANGES,
+    COPIES,
+    COPY_FIELDS,
+    FORGET_COPY,
+    FORGET_REMOVAL,
+    FORGET_VECTORS,
+    NEXT_REVISION,
+    REVISION,
+    VECTORS,
+)
 from adapters.sql.dialects import upserting
-from adapters.sql.tables import catalog_removals, catalog_state, lesson_vectors, promoted_lessons
+from adapters.sql.tables import catalog_removals, lesson_vectors, promoted_lessons
 from application.learner.ports import CatalogDelta, CatalogItem, StoredVectors
 from domain.learner.lesson import PromotedLesson
 
 
 def current_revision(connection: Connection) -> int:
-    revision: int = connection.execute(select(catalog_state.c.revision)).scalar_one()
+    revision: int = REVISION.fetch(connection)[0][0]
     return revision
 
 
 def _next_revision(connection: Connection) -> int:
-    connection.execute(update(catalog_state).values(revision=catalog_state.c.revision + 1))
+    NEXT_REVISION.run(connection)
     return current_revision(connection)
 
 
 def promote(connection: Connection, copy: PromotedLesson, vectors: StoredVectors | None) -> None:
     """Puts the copy in place of the lesson's earlier one, with its embeddings where they are known."""
-    revision = _next_revision(connection)
+    row = copy_row(copy, _next_revision(connection))
     _forget(connection, copy.id)
-    connection.execute(insert(promoted_lessons), [copy_row(copy, revision)])
+    ADD_COPY.run(connection, [row[name] for name in COPY_FIELDS])
     if vectors is not None:
-        connection.execute(insert(lesson_vectors), [vectors_row(vectors)])
-    connection.execute(delete(catalog_removals).where(catalog_removals.c.lesson_id == copy.id))
+        ADD_VECTORS.run(connection, [*vectors_row(vectors).values()])
+    FORGET_REMOVAL.run(connection, (copy.id,))
 
 
 def demote(connection: Connection, lesson_id: str) -> None:
@@ -70,21 +81,12 @@ def changes_since(connection: Connection, revision: int, embedder: str, limit: i
     newest = current_revision(connection)
     if newest <= revision:
         return CatalogDelta(revision=revision, promoted=[], removed=[])
-    changed = union_all(
-        select(promoted_lessons.c.revision, promoted_lessons.c.lesson_id, literal(True).label("is_promoted")).where(
-            promoted_lessons.c.revision > revision
-        ),
-        select(catalog_removals.c.revision, catalog_removals.c.lesson_id, literal(False)).where(
-            catalog_removals.c.revision > revision
-        ),
-    ).subquery()
-    rows = connection.execute(select(changed).order_by(changed.c.revision).limit(limit + 1)).all()
+    rows = CHANGES.fetch(connection, (revision, limit + 1))
     complete, rows = len(rows) <= limit, rows[:limit]
-    promoted = [row.lesson_id for row in rows if row.is_promoted]
     return CatalogDelta(
-        revision=newest if complete else rows[-1].revision,
-        promoted=_items(connection, promoted, embedder),
-        removed=[row.lesson_id for row in rows if not row.is_promoted],
+        revision=newest if complete else rows[-1][0],
+        promoted=_items(connection, [lesson_id for _, lesson_id, is_promoted in rows if is_promoted], embedder),
+        removed=[lesson_id for _, lesson_id, is_promoted in rows if not is_promoted],
         complete=complete,
     )
 
@@ -105,5 +107,5 @@ def copies(connection: Connection, lesson_ids: Sequence[str]) -> dict[str, Promo
 
 
 def _forget(connection: Connection, lesson_id: str) -> None:
-    connection.execute(delete(promoted_lessons).where(promoted_lessons.c.lesson_id == lesson_id))
-    connection.execute(delete(lesson_vectors).where(lesson_vectors.c.lesson_id == lesson_id))
+    FORGET_COPY.run(connection, (lesson_id,))
+    FORGET_VECTORS.run(connection, (lesson_id,))

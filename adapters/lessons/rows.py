@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import Any
 
 import msgspec
-from sqlalchemy import RowMapping
 
 from application.learner.ports import StoredVectors
 from domain.learner.lesson import Bin, Lesson, PromotedLesson
@@ -26,8 +25,9 @@ def lesson_row(lesson: Lesson) -> _Row:
     return row
 
 
-def lesson_of(row: RowMapping) -> Lesson:
-    return msgspec.convert({name: row[name] for name in Lesson.__struct_fields__}, Lesson)
+def lesson_of(values: Sequence[Any]) -> Lesson:
+    """The lesson whose fields these are, in their order."""
+    return msgspec.convert(dict(zip(Lesson.__struct_fields__, values, strict=True)), Lesson)
 
 
 def copy_row(copy: PromotedLesson, revision: int) -> _Row:
@@ -52,8 +52,9 @@ def log_row(entry: LogEntry) -> _Row:
     return row
 
 
-def log_of(row: RowMapping) -> LogEntry:
-    return msgspec.convert({name: row[name] for name in LogEntry.__struct_fields__}, LogEntry)
+def log_of(values: Sequence[Any]) -> LogEntry:
+    """The log entry whose fields these are, in their order."""
+    return msgspec.convert(dict(zip(LogEntry.__struct_fields__, values, strict=True)), LogEntry)
 
 
 def vectors_row(vectors: StoredVectors) -> _Row:

@@ -6,15 +6,25 @@ from collections.abc import Sequence
 from datetime import datetime
 
 import msgspec
-from sqlalchemy import Connection, RowMapping, bindparam, delete, func, insert, select, update
+from sqlalchemy import Connection, delete, func, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
 from adapters.lessons.catalog_rows import changes_since, copies, current_revision, demote, promote, put_vectors
 from adapters.lessons.rows import lesson_of, lesson_row, log_of, log_row
+from adapters.lessons.statements import (
+    ADD_LOG,
+    CHANGE_LESSON,
+    CHANGED_FIELDS,
+    LESSON,
+    LESSON_COLUMNS,
+    LOCKED_LESSON,
+    LOG_COLUMNS,
+)
 from adapters.sql.cursors import decode_id, encode_cursor
 from adapters.sql.database import Database
 from adapters.sql.dialects import has_item
 from adapters.sql.requests import Kept, Requests
+from adapters.sql.statements import Prepared
 from adapters.sql.tables import (
     applied_escalations,
     lesson_log,
@@ -37,7 +47,6 @@ from domain.learner.log import Event, Flag, LogEntry, QueuedLesson
 from domain.learner.ranking import normalised
 
 _REQUESTS = Requests(lesson_requests)
-_LOCKED = select(lessons).where(lessons.c.id == bindparam("lesson_id")).with_for_update()
 
 
 class SqlLessonStore(LessonStore):
@@ -48,7 +57,7 @@ class SqlLessonStore(LessonStore):
         return await self._database.read(lambda connection: _get(connection, lesson_id))
 
     async def page(self, where: LessonFilter, limit: int, cursor: str | None) -> LessonPage:
-        statement = select(lessons).order_by(lessons.c.id.desc()).limit(limit + 1)
+        statement = select(*LESSON_COLUMNS).order_by(lessons.c.id.desc()).limit(limit + 1)
         if where.status is not None:
             statement = statement.where(lessons.c.status == where.status.value)
         if where.bin is not None:
@@ -58,23 +67,20 @@ class SqlLessonStore(LessonStore):
         if cursor is not None:
             statement = statement.where(lessons.c.id < decode_id(cursor))
 
-        def work(connection: Connection) -> Sequence[RowMapping]:
+        def work(connection: Connection) -> list[Lesson]:
             of_tag = [has_item(connection, lessons.c.tags, where.tag)] if where.tag is not None else []
-            return connection.execute(statement.where(*of_tag)).mappings().all()
+            return [lesson_of(row) for row in connection.execute(statement.where(*of_tag))]
 
-        rows = await self._database.read(work)
-        more = len(rows) > limit
-        return LessonPage(
-            lessons=[lesson_of(row) for row in rows[:limit]],
-            next_cursor=encode_cursor(rows[limit - 1]["id"]) if more else None,
-        )
+        found = await self._database.read(work)
+        more = len(found) > limit
+        return LessonPage(lessons=found[:limit], next_cursor=encode_cursor(found[limit - 1].id) if more else None)
 
     async def log(self, lesson_id: str) -> Sequence[LogEntry]:
-        statement = select(lesson_log).where(lesson_log.c.lesson_id == lesson_id).order_by(lesson_log.c.seq)
+        statement = select(*LOG_COLUMNS).where(lesson_log.c.lesson_id == lesson_id).order_by(lesson_log.c.seq)
 
         def work(connection: Connection) -> list[LogEntry]:
             _get(connection, lesson_id)
-            return [log_of(row) for row in connection.execute(statement).mappings()]
+            return [log_of(row) for row in connection.execute(statement)]
 
         return await self._database.read(work)
 
@@ -117,7 +123,7 @@ class SqlLessonStore(LessonStore):
 
     async def erase(self, lesson_id: str, entry: LogEntry) -> None:
         def work(connection: Connection) -> None:
-            _get(connection, lesson_id, lock=True)
+            _get(connection, lesson_id, LOCKED_LESSON)
             connection.execute(delete(lessons).where(lessons.c.id == lesson_id))
             demote(connection, lesson_id)
             connection.execute(update(lesson_log).where(lesson_log.c.lesson_id == lesson_id).values(detail={}))
@@ -153,12 +159,11 @@ class SqlLessonStore(LessonStore):
         return [(name, dimension) for name, dimension in rows]
 
 
-def _get(connection: Connection, lesson_id: str, *, lock: bool = False) -> Lesson:
-    statement = select(lessons).where(lessons.c.id == lesson_id)
-    row = connection.execute(statement.with_for_update() if lock else statement).mappings().first()
-    if row is None:
+def _get(connection: Connection, lesson_id: str, statement: Prepared = LESSON) -> Lesson:
+    rows = statement.fetch(connection, (lesson_id,))
+    if not rows:
         raise UnknownLesson(f"there is no lesson {lesson_id!r}")
-    return lesson_of(row)
+    return lesson_of(rows[0])
 
 
 def _answer(kept: Kept) -> bytes | None:
@@ -176,14 +181,14 @@ def _is_applied(connection: Connection, escalation_id: str) -> bool:
 
 def _change(connection: Connection, change: LessonChange) -> bool:
     lesson = change.lesson
-    present = connection.execute(_LOCKED, {"lesson_id": lesson.id}).mappings().first()
-    if present is None or lesson_of(present) != change.expected:
+    present = LOCKED_LESSON.fetch(connection, (lesson.id,))
+    if not present or lesson_of(present[0]) != change.expected:
         return False
     if change.escalation_id is not None and _is_applied(connection, change.escalation_id):
         return False
     row = lesson_row(lesson)
-    connection.execute(update(lessons).where(lessons.c.id == row.pop("id")).values(row))
-    connection.execute(insert(lesson_log), [log_row(entry) for entry in change.log])
+    CHANGE_LESSON.run(connection, [lesson.id, *(row[name] for name in CHANGED_FIELDS)])
+    ADD_LOG.run_many(connection, [[*log_row(entry).values()] for entry in change.log])
     if change.escalation_id is not None:
         applied = {"escalation_id": change.escalation_id, "lesson_id": lesson.id, "at": change.log[0].at}
         connection.execute(insert(applied_escalations), [applied])
@@ -195,9 +200,9 @@ def _change(connection: Connection, change: LessonChange) -> bool:
 
 
 def _queue(connection: Connection, limit: int) -> list[tuple[Lesson, QueuedLesson]]:
-    pending = select(lessons).where(lessons.c.status == Status.PENDING_REVIEW.value)
+    pending = select(*LESSON_COLUMNS).where(lessons.c.status == Status.PENDING_REVIEW.value)
     first = pending.order_by(lessons.c.updated_at, lessons.c.id).limit(limit)
-    waiting = [lesson_of(row) for row in connection.execute(first).mappings()]
+    waiting = [lesson_of(row) for row in connection.execute(first)]
     flags = _latest_flags(connection)
     return [(lesson, _queued(lesson, flags.get(lesson.id))) for lesson in waiting]
 
@@ -213,8 +218,8 @@ def _latest_flags(connection: Connection) -> dict[str, LogEntry]:
         )
         .group_by(lesson_log.c.lesson_id)
     )
-    rows = connection.execute(select(lesson_log).where(lesson_log.c.seq.in_(latest))).mappings()
-    return {row["lesson_id"]: log_of(row) for row in rows}
+    rows = connection.execute(select(*LOG_COLUMNS).where(lesson_log.c.seq.in_(latest)))
+    return {entry.lesson_id: entry for entry in map(log_of, rows)}
 
 
 def _queued(lesson: Lesson, flagged: LogEntry | None) -> QueuedLesson:

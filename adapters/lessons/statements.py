@@ -1,22 +1,40 @@
-"""The statements that every search goes through, and every process at its start."""
+"""The statements that every search goes through, every decision, and every process at its start."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from sqlalchemy import Select, bindparam, select
+from sqlalchemy import Integer, Select, bindparam, delete, insert, literal_column, select, union_all, update
 
-from adapters.sql.statements import Lookup, key_name
-from adapters.sql.tables import lesson_vectors, promoted_lessons
+from adapters.sql.statements import Lookup, Prepared, key_name
+from adapters.sql.tables import (
+    catalog_removals,
+    catalog_state,
+    lesson_log,
+    lesson_vectors,
+    lessons,
+    promoted_lessons,
+)
 from application.learner.ports import StoredVectors
-from domain.learner.lesson import PromotedLesson
+from domain.learner.lesson import Lesson, PromotedLesson
+from domain.learner.log import LogEntry
 
+_lesson = lessons.c
 _copy = promoted_lessons.c
+_removal = catalog_removals.c
 _vectors = lesson_vectors.c
 
+#: Of a lesson, in the order of `Lesson`'s fields.
+LESSON_COLUMNS = [_lesson[name] for name in Lesson.__struct_fields__]
+#: Of a log entry, in the order of `LogEntry`'s fields.
+LOG_COLUMNS = [lesson_log.c[name] for name in LogEntry.__struct_fields__]
 #: Of a promoted copy, in the order of `PromotedLesson`'s fields.
 COPY_COLUMNS = [_copy["lesson_id" if name == "id" else name] for name in PromotedLesson.__struct_fields__]
 _VECTORS_COLUMNS = [_vectors[name] for name in StoredVectors.__struct_fields__]
+#: What a decision writes of its lesson.
+CHANGED_FIELDS = [column.name for column in lessons.columns if column.name != "id"]
+#: Columns of a new copy.
+COPY_FIELDS = [column.name for column in promoted_lessons.columns]
 
 
 def _of_lessons(count: int) -> Select[Any]:
@@ -29,7 +47,47 @@ def _of_pairs(count: int) -> Select[Any]:
     return select(*_VECTORS_COLUMNS).where(_vectors.lesson_id.in_(keys))
 
 
+def _changes() -> Select[Any]:
+    since = bindparam("since", type_=_copy.revision.type)
+    changed = union_all(
+        select(_copy.revision, _copy.lesson_id, literal_column("1").label("is_promoted")).where(_copy.revision > since),
+        select(_removal.revision, _removal.lesson_id, literal_column("0")).where(_removal.revision > since),
+    ).subquery()
+    return select(changed).order_by(changed.c.revision).limit(bindparam("most", type_=Integer))
+
+
+def _of_lesson() -> Select[Any]:
+    return select(*LESSON_COLUMNS).where(_lesson.id == bindparam("of_lesson"))
+
+
 #: By lesson: the columns of its promoted copy, in the order of `PromotedLesson`'s fields.
 COPIES = Lookup(_of_lessons)
 #: By lesson: its embeddings by whatever embedder, in the order of `StoredVectors`' fields.
 VECTORS = Lookup(_of_pairs)
+#: By lesson: its columns; where the engine has row locks, LOCKED_LESSON locks the row.
+LESSON = Prepared(lambda _: _of_lesson(), ["of_lesson"])
+LOCKED_LESSON = Prepared(lambda _: _of_lesson().with_for_update(), ["of_lesson"])
+CHANGE_LESSON = Prepared(
+    lambda _: (
+        update(lessons)
+        .where(_lesson.id == bindparam("of_lesson"))
+        .values({name: bindparam(f"new_{name}", type_=_lesson[name].type) for name in CHANGED_FIELDS})
+    ),
+    ["of_lesson", *(f"new_{name}" for name in CHANGED_FIELDS)],
+)
+ADD_LOG = Prepared(lambda _: insert(lesson_log).inline(), LogEntry.__struct_fields__)
+REVISION = Prepared(lambda _: select(catalog_state.c.revision), [])
+NEXT_REVISION = Prepared(lambda _: update(catalog_state).values(revision=catalog_state.c.revision + 1), [])
+#: Revision and lesson of up to so many changes after a revision, oldest first, and whether the lesson is promoted.
+CHANGES = Prepared(lambda _: _changes(), ["since", "most"])
+ADD_COPY = Prepared(lambda _: insert(promoted_lessons).inline(), COPY_FIELDS)
+ADD_VECTORS = Prepared(lambda _: insert(lesson_vectors).inline(), StoredVectors.__struct_fields__)
+FORGET_COPY = Prepared(
+    lambda _: delete(promoted_lessons).where(_copy.lesson_id == bindparam("of_lesson")), ["of_lesson"]
+)
+FORGET_VECTORS = Prepared(
+    lambda _: delete(lesson_vectors).where(_vectors.lesson_id == bindparam("of_lesson")), ["of_lesson"]
+)
+FORGET_REMOVAL = Prepared(
+    lambda _: delete(catalog_removals).where(_removal.lesson_id == bindparam("of_lesson")), ["of_lesson"]
+)

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
 from sqlalchemy import Connection, Dialect, Select
-from sqlalchemy.sql.dml import Insert, Update
+from sqlalchemy.sql.dml import Delete, Insert, Update
 from sqlalchemy.types import TypeEngine
 
 from adapters.sql.dialects import Row, fetch, run_many
@@ -40,7 +40,9 @@ class _Compiled(NamedTuple):
 class Prepared:
     """A statement whose values come as rows, in the order of `names`; `build` makes it for an engine's dialect."""
 
-    def __init__(self, build: Callable[[Dialect], Insert | Update | Select[Any]], names: Sequence[str]) -> None:
+    def __init__(
+        self, build: Callable[[Dialect], Insert | Update | Delete | Select[Any]], names: Sequence[str]
+    ) -> None:
         self._build = build
         self._names = list(names)
         self._compiled: WeakKeyDictionary[Dialect, _Compiled] = WeakKeyDictionary()
@@ -50,7 +52,11 @@ class Prepared:
         compiled = self._for(connection.dialect)
         run_many(connection, compiled.text, [compiled.parameters(row) for row in rows])
 
-    def fetch(self, connection: Connection, values: Row) -> Sequence[Row]:
+    def run(self, connection: Connection, values: Row = ()) -> None:
+        """Runs it once."""
+        self.run_many(connection, [values])
+
+    def fetch(self, connection: Connection, values: Row = ()) -> Sequence[Row]:
         """The rows that it finds, in the order of its columns."""
         compiled = self._for(connection.dialect)
         found = fetch(connection, compiled.text, compiled.parameters(values))
