@@ -51,11 +51,14 @@ class VectorsInStep:
     async def catch_up(self, revision: int) -> int:
         """Brings the index to this revision of the object store, however long it takes; how many portions that were.
 
-        Raises `StoreUnavailable`.
+        The index is asked for its revision each time, so that one that went away or was emptied is noticed also where
+        there is nothing to take over. Raises `StoreUnavailable`, `EmbedderMismatch`.
         """
         portions = 0
         async with self._lock:
             try:
+                if self._at is not None:
+                    self._at = await self._vectors.prepare(self._embedder.name, self._embedder.dimension)
                 reflected = await self._reflected()
                 while reflected < revision:
                     reflected = await self._apply(await self._delta(reflected))

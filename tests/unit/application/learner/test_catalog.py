@@ -245,6 +245,28 @@ async def test_a_reconciler_that_finds_the_index_still_away_says_so_and_tries_ag
     assert learner.catalog.problems == {}
 
 
+async def test_a_vector_index_that_goes_away_is_noticed_where_nothing_has_changed() -> None:
+    learner = Learner()
+    await learner.promoted()
+    await learner.catalog.reconcile()
+    assert learner.catalog.problems == {}
+    learner.vectors.away = True
+    await learner.catalog.reconcile()
+    assert learner.catalog.problems == {"vectors": "the fake vector index is away"}
+    learner.vectors.away = False
+    await learner.catalog.reconcile()
+    assert learner.catalog.problems == {}
+
+
+async def test_a_vector_index_that_somebody_has_emptied_is_filled_again() -> None:
+    learner = Learner()
+    await learner.promoted(title="Retry one")
+    await learner.vectors.reset(learner.embedder.name, learner.embedder.dimension)
+    assert await similar(learner) == []
+    await learner.catalog.reconcile()
+    assert await similar(learner) == ["Retry one"]
+
+
 async def test_the_edition_moves_when_the_vectors_have_caught_up() -> None:
     learner = Learner()
     learner.vectors.fails = {"apply"}
