@@ -62,7 +62,9 @@ class DslMatcher:
         if not of_type:
             return ()
         known = self._known
-        one = known.setdefault(problem_type, _LookUp())
+        one = known.get(problem_type)
+        if one is None:
+            one = known[problem_type] = _LookUp()
         if one.hits is None:
             async with one.turn:
                 if one.hits is None:

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 import itertools
-import math
 import secrets
 from collections.abc import Mapping
 from typing import Any
 
-import anyio
 from litestar.types import ASGIApp, Message, Receive, Scope, Send
 
 from entrypoints.http.access import AccessPolicy
-from entrypoints.http.answers import Answer
+from entrypoints.http.deadlines import Deadlines, Watch
 from entrypoints.http.operation import Serve
 from entrypoints.http.problems import problem_answer
 from entrypoints.http.refusals import Refusal, TimedOut, TooBusy
@@ -39,7 +38,7 @@ class Shell:
         self._app = app
         self._fixed = fixed
         self._access = access
-        self._timeout_s = timeout_s
+        self._deadlines = Deadlines(timeout_s)
         self._max_in_flight = max_in_flight
         self._in_flight = 0
         self._ids = map(f"{secrets.token_hex(6)}-{{:x}}".format, itertools.count(1))
@@ -77,42 +76,45 @@ class Shell:
 
     async def _answered_in_time(self, scope: Any, receive: Receive, reply: _Reply) -> None:
         """The deadline holds until the answer has begun."""
-        with anyio.CancelScope(deadline=anyio.current_time() + self._timeout_s) as deadline:
-            reply.deadline = deadline
-            try:
-                serve = self._fixed.get((scope["method"], scope["path"]))
-                if serve is None:
-                    await self._app(scope, receive, reply)
-                else:
-                    await (await serve(scope, receive))(scope, receive, reply)
-            except Exception as error:
-                if reply.started:
-                    raise
-                await problem_answer(error, scope)(scope, receive, reply)
-        if deadline.cancelled_caught and not reply.started:
-            await self._too_late(scope)(scope, receive, reply)
-
-    def _too_late(self, scope: Scope) -> Answer:
-        return problem_answer(TimedOut(f"no answer within {self._timeout_s:g} s (MG_REQUEST_TIMEOUT_S)"), scope)
+        watch = reply.watch = self._deadlines.watch()
+        try:
+            serve = self._fixed.get((scope["method"], scope["path"]))
+            if serve is None:
+                await self._app(scope, receive, reply)
+            else:
+                await (await serve(scope, receive))(scope, receive, reply)
+        except asyncio.CancelledError:
+            if reply.started or not watch.over:
+                raise
+            failed: Exception = TimedOut(f"no answer within {self._deadlines.timeout_s:g} s (MG_REQUEST_TIMEOUT_S)")
+        except Exception as error:
+            if reply.started:
+                raise
+            failed = error
+        else:
+            return
+        finally:
+            watch.end()
+        await problem_answer(failed, scope)(scope, receive, reply)
 
 
 class _Reply:
     """Sends an answer with the headers that every one has, and without its body where HEAD asked."""
 
-    __slots__ = ("_send", "deadline", "is_head", "request_id", "started")
+    __slots__ = ("_send", "is_head", "request_id", "started", "watch")
 
     def __init__(self, send: Send, request_id: str, *, is_head: bool) -> None:
         self._send = send
         self.request_id = request_id
         self.is_head = is_head
         self.started = False
-        self.deadline: anyio.CancelScope | None = None
+        self.watch: Watch | None = None
 
     async def __call__(self, message: Message) -> None:
         if message["type"] == "http.response.start":
             self.started = True
-            if self.deadline is not None:
-                self.deadline.deadline = math.inf
+            if self.watch is not None:
+                self.watch.end()
             own = (b"x-request-id", self.request_id.encode("ascii"))
             message["headers"] = [*message["headers"], *_EVERYWHERE, own]
         elif self.is_head and message["type"] == "http.response.body":
