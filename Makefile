@@ -105,7 +105,7 @@ bench-peers: $(BENCH_READY) $(PEERS_READY) ## Measure chromadb and mem0 beside t
 
 .PHONY: faults-short
 faults-short: setup ## Kill, stop, fill and hang everything for a few minutes, as CI does; nothing is kept
-	$(BIN)/python -m pytest -m faults tests/faults
+	$(BIN)/python -m pytest -m faults
 
 .PHONY: faults
 faults: setup ## Kill, stop, fill and hang everything for long, and write the table in docs/reliability.md anew
