@@ -23,6 +23,7 @@ from adapters.sql.database import Database
 from adapters.sql.schema import FEEDBACK_DATABASE, OBJECT_STORE
 from adapters.system.clock import SystemClock, TimeOrderedIds
 from adapters.targets.learner_targets import LearnerHumanReview, LearnerRemediation
+from adapters.targets.webhook_signer import WebhookSigner
 from adapters.vectors.memory_vector_index import MemoryVectorIndex
 from application.feedback.deliver import DeliverEscalation, Dispatcher
 from application.feedback.escalate import Escalate
@@ -122,7 +123,7 @@ def _targets(settings: Settings, escalate: EscalateLesson, clock: SystemClock) -
     human: EscalationTarget = LearnerHumanReview(escalate=escalate)
     auto: EscalationTarget = LearnerRemediation(escalate=escalate)
     if settings.hil_mode is HilMode.HTTP or settings.auto_remediation_mode is RemediationMode.HTTP:
-        from adapters.targets.http_target import HttpTarget, WebhookSigner  # noqa: PLC0415 - as above
+        from adapters.targets.http_target import HttpTarget  # noqa: PLC0415 - as above
 
         signer = WebhookSigner(settings.webhook_secret) if settings.webhook_secret else None
         if settings.hil_mode is HilMode.HTTP:

@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 import msgspec
 
 from adapters.sql.dialects import parse_dsn
-from adapters.targets.http_target import WebhookSigner
+from adapters.targets.webhook_signer import WebhookSigner
 from application.learner.search import SearchKind
 from domain.errors import InvalidConfiguration
 from domain.feedback.escalation import PathMode
