@@ -47,7 +47,8 @@ async def test_a_vector_index_that_hangs_holds_up_one_decision_for_five_seconds_
     await learner.promoted(title="Retry one")
     vectors.hangs = True
     start = anyio.current_time()
-    await learner.promoted(title="Retry two")
+    with anyio.fail_after(60):
+        await learner.promoted(title="Retry two")
     assert anyio.current_time() - start == 5
     assert learner.catalog.problems == {"vectors": "it did not take a change over within 5 s"}
     await learner.promoted(title="Retry three")
@@ -60,7 +61,8 @@ async def test_matching_goes_on_while_the_reconciler_waits_for_a_vector_index_th
     learner = Learner(vectors=vectors)
     await learner.catalog.refresh()
     vectors.hangs = True
-    await learner.promoted(title="Retry one")
+    with anyio.fail_after(60):
+        await learner.promoted(title="Retry one")
     async with anyio.create_task_group() as group:
         group.start_soon(learner.catalog.reconcile)
         await anyio.sleep(1)
