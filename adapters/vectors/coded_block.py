@@ -7,7 +7,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from adapters.vectors.cosines import Cosines, Vectors
+from adapters.vectors.cosines import Cosines, Scales, Vectors
 from adapters.vectors.sign_codes import WORDS, Codes, Distances, distances
 from adapters.vectors.vector_block import GONE
 
@@ -54,15 +54,15 @@ class CodedBlock:
         self._groups[rows] = GONE
         self._has_gone = True
 
-    def vectors(self, rows: slice) -> Vectors:
-        vectors: Vectors = self._steps[rows] * self._scales[rows, np.newaxis]
-        return vectors
+    def stored(self, rows: slice) -> tuple[NDArray[np.int16], Scales]:
+        """The rows' whole numbers, and the scale of each."""
+        return self._steps[rows], self._scales[rows, np.newaxis]
 
     def cosines(self, rows: Rows, query: Vectors) -> Cosines:
         cosines = self._scales.take(rows)
         for start in range(0, len(rows), _SLICE):
             part = slice(start, start + _SLICE)
-            cosines[part] *= self._steps.take(rows[part], axis=0).astype(np.float32) @ query
+            cosines[part] *= np.vecdot(self._steps.take(rows[part], axis=0).astype(np.float32), query)
         return cosines
 
     def coarse(self, code: Codes, group: int | None) -> Distances:

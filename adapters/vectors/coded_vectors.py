@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from adapters.vectors.coded_block import FAR, CodedBlock, Rows
-from adapters.vectors.cosines import ROUNDING, Cosines, Lesson, Vectors, best_cosines, first, least_of_first
+from adapters.vectors.cosines import ROUNDING, BestCosines, Cosines, Lesson, Stored, Vectors, first, least_of_first
 from adapters.vectors.sign_codes import Codes, Distances, SignCoder
 
 _CANDIDATES: Final = 512
@@ -40,6 +40,7 @@ class CodedVectors:
     def __init__(self, dimension: int) -> None:
         self._dimension = dimension
         self._coder = SignCoder(dimension)
+        self._cosines = BestCosines(dimension)
         self._blocks: list[CodedBlock] = []
         self._places: dict[str, _Place] = {}
         self._owners: list[str] = []
@@ -95,7 +96,7 @@ class CodedVectors:
     def cosines(self, query: Vectors, lesson_ids: Iterable[str]) -> dict[str, float]:
         """The best cosine of each of these lessons that is there."""
         places = ((one, self._places[one]) for one in lesson_ids if one in self._places)
-        return best_cosines(query, ((one, place.block.vectors(place.rows)) for one, place in places))
+        return self._cosines.of(query, (Stored(one, *place.block.stored(place.rows)) for one, place in places))
 
     def _write(self, lesson: Lesson, codes: Codes) -> None:
         count = len(lesson.vectors)
@@ -107,7 +108,7 @@ class CodedVectors:
 
     def _candidates(self, query: Vectors, wanted: int, group: int | None) -> tuple[NDArray[np.int32], Cosines]:
         """About `wanted` rows that are most likely the nearest: their lessons' numbers and their cosines."""
-        code = self._coder.codes(query[np.newaxis])
+        code = self._coder.code(query)
         coarse = [block.coarse(code, group) for block in self._blocks]
         rows = _closest(coarse, wanted * _COMPARED)
         whole = [

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterable, Mapping
-from itertools import islice
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -27,25 +26,59 @@ class Lesson(NamedTuple):
 ROUNDING: Final = 1e-5
 """More than two float32 dot products of the same unit vectors differ by, in whatever order they are summed."""
 
-_AT_ONCE: Final = 32
-"""Lessons; so few that their vectors stay in the processor's cache."""
+_ROWS: Final = 128
+"""Vectors whose cosines are worked out together: so few that they stay in the processor's cache."""
+
+Scales = NDArray[np.float32]
+"""float32[n, 1]: what each row of stored values is multiplied by."""
 
 
-def best_cosines(query: Vectors, lessons: Iterable[tuple[str, Vectors]]) -> dict[str, float]:
-    """Each lesson's best cosine, in [-1, 1].
+class Stored(NamedTuple):
+    """A lesson's vectors as they are kept: each is a row of values times its scale."""
 
-    The sums are float64 and in one fixed order. (A matrix product sums a row in an order that depends on where the row
-    lies, so that equal vectors get slightly different cosines.)
+    id: str
+    values: Vectors | NDArray[np.int16]
+    scales: Scales
+
+
+class BestCosines:
+    """Works out lessons' best cosines. The memory for that is used again: to get it anew would cost more than the sums.
+
+    The sums are float64 and each is over one row alone. (A matrix product sums a row in an order that depends on where
+    the row lies, so that equal vectors get slightly different cosines; and its threads keep the other cores busy.)
     """
-    wide = query.astype(np.float64)
-    left = iter(lessons)
-    found: dict[str, float] = {}
-    while some := list(islice(left, _AT_ONCE)):
-        starts = np.cumsum([0, *(len(vectors) for _, vectors in some)])[:-1]
-        sums = np.vecdot(np.concatenate([vectors for _, vectors in some], dtype=np.float64), wide)
-        best = np.clip(np.maximum.reduceat(sums, starts), -1.0, 1.0)
-        found.update(zip((lesson_id for lesson_id, _ in some), best.tolist(), strict=True))
-    return found
+
+    def __init__(self, dimension: int) -> None:
+        self._rows = np.empty((_ROWS, dimension), np.float64)
+
+    def of(self, query: Vectors, lessons: Iterable[Stored]) -> dict[str, float]:
+        """Each lesson's best cosine, in [-1, 1]."""
+        wide = query.astype(np.float64)
+        found: dict[str, float] = {}
+        ids: list[str] = []
+        starts: list[int] = []
+        end = 0
+        for lesson in lessons:
+            count = len(lesson.values)
+            if end + count > len(self._rows):
+                found.update(self._best(wide, ids, starts, end))
+                ids, starts, end = [], [], 0
+            if count > len(self._rows):
+                self._rows = np.empty((count, len(wide)), np.float64)
+            np.multiply(lesson.values, lesson.scales, out=self._rows[end : end + count])
+            ids.append(lesson.id)
+            starts.append(end)
+            end += count
+        found.update(self._best(wide, ids, starts, end))
+        return found
+
+    def _best(
+        self, query: NDArray[np.float64], ids: Sequence[str], starts: Sequence[int], end: int
+    ) -> Iterable[tuple[str, float]]:
+        if not ids:
+            return ()
+        best = np.maximum.reduceat(np.vecdot(self._rows[:end], query), starts)
+        return zip(ids, np.clip(best, -1.0, 1.0).tolist(), strict=True)
 
 
 def first(found: Mapping[str, float], limit: int) -> list[tuple[str, float]]:

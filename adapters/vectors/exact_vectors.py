@@ -8,10 +8,11 @@ from typing import Final
 
 import numpy as np
 
-from adapters.vectors.cosines import ROUNDING, Lesson, Vectors, best_cosines, first, least_of_first
+from adapters.vectors.cosines import ROUNDING, BestCosines, Lesson, Stored, Vectors, first, least_of_first
 from adapters.vectors.vector_block import VectorBlock
 
 _BLOCK_BYTES: Final = 128 << 20
+_AS_IT_IS: Final = np.ones((1, 1), np.float32)
 
 
 class ExactVectors:
@@ -21,6 +22,7 @@ class ExactVectors:
         self._dimension = dimension
         self._blocks: list[VectorBlock] = []
         self._places: dict[str, tuple[VectorBlock, int]] = {}
+        self._cosines = BestCosines(dimension)
         self.rows = 0
 
     def __len__(self) -> int:
@@ -64,7 +66,7 @@ class ExactVectors:
     def cosines(self, query: Vectors, lesson_ids: Iterable[str]) -> dict[str, float]:
         """The best cosine of each of these lessons that is there."""
         places = ((one, self._places[one]) for one in lesson_ids if one in self._places)
-        return best_cosines(query, ((one, block.vectors(slot)) for one, (block, slot) in places))
+        return self._cosines.of(query, (Stored(one, block.vectors(slot), _AS_IT_IS) for one, (block, slot) in places))
 
     def some(self, number: int) -> Sequence[Lesson]:
         """So many of the lessons, or all where there are fewer."""

@@ -34,11 +34,15 @@ class SignCoder:
         chance = np.random.default_rng(dimension)
         columns = min(dimension, _BITS)
         rotations = [np.linalg.qr(chance.standard_normal((dimension, columns)))[0] for _ in range(-(-_BITS // columns))]
-        self._projections = np.concatenate(rotations, axis=1)[:, :_BITS].astype(np.float32)
+        self._projections = np.ascontiguousarray(np.concatenate(rotations, axis=1)[:, :_BITS].T, np.float32)
 
     def codes(self, vectors: Vectors) -> Codes:
         """Of float32[n, dimension]."""
-        return np.packbits(vectors @ self._projections > 0.0, axis=1).view(np.uint64)
+        return np.packbits(vectors @ self._projections.T > 0.0, axis=1).view(np.uint64)
+
+    def code(self, vector: Vectors) -> Codes:
+        """Of float32[dimension], as one row; without the threads that a matrix product would wake."""
+        return np.packbits(np.vecdot(self._projections, vector) > 0.0).view(np.uint64)[np.newaxis]
 
 
 def distances(columns: NDArray[np.uint64], code: NDArray[np.uint64]) -> Distances:

@@ -58,7 +58,7 @@ class VectorBlock:
         slots = len(self.lesson_ids)
         if not slots:
             return np.empty(0, np.float32)
-        best = np.maximum.reduceat(self._rows[: self._used] @ query, self._starts[:slots])
+        best = np.maximum.reduceat(np.vecdot(self._rows[: self._used], query), self._starts[:slots])
         groups = self._groups[:slots]
         best[groups == GONE if group is None else groups != group] = -np.inf
         return best
