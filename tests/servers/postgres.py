@@ -64,6 +64,11 @@ class PostgresServer(ServerProcess):
         self._run_checked([*self._psql(), "--command", f'CREATE DATABASE "{name}"'], PGPASSWORD=self._password)
         return self.dsn(name)
 
+    def run_script(self, text: str, database: str) -> None:
+        """Run a script of `psql` that begins in this database."""
+        script = self._private_file("script.sql", text)
+        self._run_checked([*self._psql(), f"--dbname={database}", f"--file={script}"], PGPASSWORD=self._password)
+
     def close(self) -> None:
         """End the server and remove its data, and after a kill the memory segment that PostgreSQL left behind."""
         leftover = self.data / "postmaster.pid"
