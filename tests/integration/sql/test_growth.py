@@ -1,30 +1,36 @@
-"""What is asked for often is found in an index on every engine, so that it costs the same with a million entries."""
+"""What is asked for often is found in an index on every engine, so that it costs the same with a million rows."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from datetime import timedelta
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar, cast
 
 import pytest
-from sqlalchemy import Connection, Select
+from sqlalchemy import Connection, Select, insert
 
 from adapters.feedback.counting import add_to_counters
 from adapters.feedback.pages import newest_first, old_entries
-from adapters.feedback.rows import entry_row
+from adapters.feedback.rows import entry_row, outbox_row
+from adapters.feedback.sql_outbox import SqlOutbox
 from adapters.feedback.statements import COUNTERS, ENTRIES, INSERT_ENTRIES, NUMBERS_OF_OUTCOMES, NUMBERS_OF_STEPS
 from adapters.sql import dialects
 from adapters.sql.database import Database
 from adapters.sql.statements import Lookup
-from application.feedback.ports import EntryFilter
+from adapters.sql.tables import escalations
+from application.feedback.ports import EntryFilter, EscalationFilter, Outbox
 from domain.feedback.entry import FeedbackEntry, ResultFlag
+from domain.feedback.escalation import Escalation, Path, State
 from domain.feedback.metrics import counted
 from tests.fakes.clock import START, CountingIds
-from tests.fakes.examples import entry
+from tests.fakes.examples import entry, escalation
 
 COUNT = 6000
 MIDDLE = COUNT // 2
+NOW = START + timedelta(days=1)
+
+T = TypeVar("T")
 
 
 def entries() -> list[FeedbackEntry]:
@@ -46,20 +52,41 @@ def entries() -> list[FeedbackEntry]:
     ]
 
 
+def owed() -> list[Escalation]:
+    """One half has been delivered; of the other, which a target that is down owes to us, ten are due."""
+    new_id = CountingIds(2)
+    states = (State.DELIVERED, State.PENDING)
+    return [
+        escalation(
+            id=new_id(),
+            entry_id=new_id(),
+            lesson_skill_id=f"lesson {number % 50}",
+            state=states[number % 2],
+            created_at=START + timedelta(seconds=number),
+            next_attempt_at=NOW + timedelta(seconds=-1 if number < 20 else 60),
+        )
+        for number in range(COUNT)
+    ]
+
+
 @pytest.fixture
 async def filled(database: Database) -> Database:
     def work(connection: Connection) -> None:
         found = entries()
         INSERT_ENTRIES.run_many(connection, [tuple(entry_row(one).values()) for one in found])
         add_to_counters(connection, ((one, counted(one)) for one in found))
+        connection.execute(insert(escalations), [outbox_row(one, "nobody", START) for one in owed()])
 
     await database.write(work)
     await database.write(_gather_statistics)
     return database
 
 
+TABLES = ("feedback_entries", "lesson_counters", "escalations")
+
+
 def _gather_statistics(connection: Connection) -> None:
-    for table in ("feedback_entries", "lesson_counters"):
+    for table in TABLES:
         dialects.run(connection, f"ANALYZE {'TABLE ' if connection.dialect.name == 'mysql' else ''}{table}")
 
 
@@ -75,6 +102,33 @@ def page(where: EntryFilter) -> Question:
     return lambda connection: connection.execute(statement).all()
 
 
+class OnConnection:
+    """A database whose every transaction is the one that is under way."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+
+    async def read(self, work: Callable[[Connection], T]) -> T:
+        return work(self._connection)
+
+    write = read
+
+
+def outbox(command: Callable[[Outbox], Coroutine[Any, Any, object]]) -> Question:
+    def ask(connection: Connection) -> object:
+        try:
+            command(SqlOutbox(database=cast("Database", OnConnection(connection)))).send(None)
+        except StopIteration as done:
+            return done.value
+        raise AssertionError("it waits for something")
+
+    return ask
+
+
+def escalation_page(where: EscalationFilter) -> Question:
+    return outbox(lambda box: box.page(where, 20, None))
+
+
 QUESTIONS: dict[str, Question] = {
     "the latest of steps": lookup(NUMBERS_OF_STEPS, [(f"session {n}", f"step {n}") for n in range(10)]),
     "outcomes": lookup(NUMBERS_OF_OUTCOMES, [(CountingIds(1)(),)]),
@@ -85,6 +139,11 @@ QUESTIONS: dict[str, Question] = {
     "a page of a session": page(EntryFilter(session_id="session 7")),
     "a page of a lesson": page(EntryFilter(lesson_skill_id="lesson 7")),
     "a page of a lesson's failures": page(EntryFilter(lesson_skill_id="lesson 0", result_flag=ResultFlag.FAILURE)),
+    "due escalations": outbox(lambda box: box.claim(Path.HUMAN, "me", NOW, NOW, 10)),
+    "due escalations where there are none": outbox(lambda box: box.claim(Path.AUTO, "me", NOW, NOW, 10)),
+    "a page of escalations": escalation_page(EscalationFilter()),
+    "a page of a state's escalations": escalation_page(EscalationFilter(state=State.PENDING)),
+    "a page of a lesson's escalations": escalation_page(EscalationFilter(lesson_skill_id="lesson 7")),
     "old entries where there are none": lambda connection: old_entries(connection, START, 100),
 }
 
@@ -128,6 +187,6 @@ def _work_done(connection: Connection) -> int:
         return sum(int(value) for _, value in rows)
     query = (
         "SELECT coalesce(sum(seq_tup_read), 0) + coalesce(sum(idx_tup_fetch), 0) FROM pg_stat_xact_user_tables "
-        "WHERE relname IN ('feedback_entries', 'lesson_counters')"
+        "WHERE relname IN ('feedback_entries', 'lesson_counters', 'escalations')"
     )
     return int(dialects.fetch(connection, query, ())[0][0])

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import datetime, timedelta, timezone
 from typing import Any
 
 import pytest
-from sqlalchemy import Connection, Engine, event, update
+from sqlalchemy import Connection, Engine, event, insert, select, update
 from sqlalchemy.engine import make_url
 
 from adapters.sql.database import Database
 from adapters.sql.schema import FEEDBACK_DATABASE, OBJECT_STORE
-from adapters.sql.tables import catalog_state
+from adapters.sql.tables import applied_escalations, catalog_state
 from domain.errors import StoreUnavailable
 
 SETTINGS: dict[str, dict[str, Any]] = {
@@ -70,6 +71,28 @@ async def test_a_transaction_that_fails_leaves_nothing_behind(dsn: str) -> None:
     revision = catalog_state.select()
     assert await database.read(lambda connection: connection.execute(revision).all()) == [(1, 0)]
     assert await database.write(lambda connection: connection.execute(revision).all()) == [(1, 0)]
+    await database.aclose()
+
+
+@pytest.mark.parametrize("hours", [0, 5.75, -9.5])
+async def test_a_moment_comes_back_in_utc_to_the_microsecond_whatever_zone_it_was_told_in(
+    dsn: str, hours: float
+) -> None:
+    zone = timezone(timedelta(hours=hours))
+    told = [datetime(2026, 3, 29, 1, 30, microsecond=micro, tzinfo=zone) for micro in (0, 1, 500_000, 999_999)]
+    database = Database(dsn, OBJECT_STORE)
+    column = applied_escalations.c.at
+
+    def kept(connection: Connection) -> list[datetime]:
+        rows = [{"escalation_id": str(n), "lesson_id": "a", "at": at} for n, at in enumerate(told)]
+        connection.execute(insert(applied_escalations), rows)
+        return list(connection.scalars(select(column).order_by(column)))
+
+    found = await database.write(kept)
+    assert found == told
+    assert [(one.utcoffset(), one.microsecond) for one in found] == [(timedelta(0), one.microsecond) for one in told]
+    from_the_third = select(column).where(column >= told[2]).order_by(column)
+    assert await database.read(lambda connection: list(connection.scalars(from_the_third))) == told[2:]
     await database.aclose()
 
 
