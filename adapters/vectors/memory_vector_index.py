@@ -14,8 +14,13 @@ from application.learner.ports import StoredVectors, VectorHit, VectorIndex
 from domain.learner.lesson import Bin
 
 _GROUPS: Final = {Bin.SKILLS: 0, Bin.KNOWLEDGE: 1}
-_SHORT_WORK: Final = 1 << 20
-"""Multiplications (about a third of a millisecond) that are done sooner than a thread is woken."""
+_SHORT_WORK: Final = 6_000_000
+"""Multiplications (one and a half milliseconds) for which no thread is woken: that takes a part of it, and the rest of
+the service does little meanwhile.
+"""
+
+_CODING: Final = 1_000
+"""Multiplications for each number of a vector that is put: its projections."""
 
 _APPLIED_AT_ONCE: Final = 256
 """Lessons; searches get their turn in between."""
@@ -53,7 +58,7 @@ class MemoryVectorIndex(VectorIndex):
             group = None if bin is None else _GROUPS[bin]
             return self._vectors.nearest(finite(query, self._made_for.dimension)[0], limit, group)
 
-        hits = await self._worked(self._vectors.rows, found)
+        hits = await self._worked(self._vectors.search_work, found)
         return [VectorHit(lesson_id=lesson_id, similarity=cosine) for lesson_id, cosine in hits]
 
     async def similarities(self, query: bytes, lesson_ids: Sequence[str]) -> dict[str, float]:
@@ -61,7 +66,7 @@ class MemoryVectorIndex(VectorIndex):
             self._made_for.check_query(query)
             return self._vectors.cosines(finite(query, self._made_for.dimension)[0], lesson_ids)
 
-        return await self._worked(len(lesson_ids), found)
+        return await self._worked(len(lesson_ids) * self._made_for.dimension, found)
 
     async def apply(self, put: Sequence[StoredVectors], remove: Sequence[str], revision: int) -> None:
         """Raises `EmbedderMismatch`, with nothing applied, for vectors of another embedder or dimension."""
@@ -73,16 +78,16 @@ class MemoryVectorIndex(VectorIndex):
         self._revision = revision
 
     async def _remove(self, lesson_ids: Sequence[str]) -> None:
-        await self._worked(len(lesson_ids), lambda: self._vectors.remove(lesson_ids))
+        await self._worked(len(lesson_ids) * self._made_for.dimension, lambda: self._vectors.remove(lesson_ids))
 
     async def _put(self, lessons: Sequence[StoredVectors]) -> None:
         def put() -> None:
             self._vectors.put([_lesson(stored) for stored in lessons])
 
-        await self._worked(sum(stored.count for stored in lessons), put)
+        await self._worked(_CODING * sum(stored.count for stored in lessons) * self._made_for.dimension, put)
 
-    async def _worked(self, rows: int, call: Callable[[], Result]) -> Result:
-        if rows * self._made_for.dimension <= _SHORT_WORK:
+    async def _worked(self, work: int, call: Callable[[], Result]) -> Result:
+        if work <= _SHORT_WORK:
             return await self._turns.at_once(call)
         return await self._turns.in_thread(call)
 

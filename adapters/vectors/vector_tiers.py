@@ -14,6 +14,10 @@ EXACT_BYTES: Final = 32 << 20
 
 _MOVED_AT_ONCE: Final = 256
 
+_CODED: Final = 3_600_000
+_CODED_ROW: Final = 48
+"""What a search among codes takes, and for each vector, in multiplications."""
+
 
 class VectorTiers:
     """All is exact up to `exact_bytes` of vectors; beyond, lessons are coded, a few with each change."""
@@ -30,6 +34,12 @@ class VectorTiers:
     @property
     def rows(self) -> int:
         return self._exact.rows + (self._coded.rows if self._coded else 0)
+
+    @property
+    def search_work(self) -> int:
+        """About how many multiplications a search takes as long as; a millisecond has four million."""
+        exact = self._exact.rows * self._dimension
+        return exact + _CODED + self._coded.rows * _CODED_ROW if self._coded else exact
 
     def put(self, lessons: Sequence[Lesson]) -> None:
         """Adds or replaces lessons; one without any vector is just removed."""

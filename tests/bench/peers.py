@@ -20,8 +20,11 @@ import msgspec
 import numpy as np
 import uvloop
 
+from application.learner.ports import LessonChange
 from application.learner.review import ReviewCommand
-from domain.learner.lesson import Bin, Decision, LessonDraft
+from domain.learner.lesson import Bin, Decision, Lesson, LessonDraft, decide, promoted_copy
+from domain.learner.log import DECIDED, LogEntry
+from entrypoints.container import LearnerContainer
 from tests.bench import catalogs, corpus, seeds
 from tests.bench.processes import ROOT, SERVER_CORE, run_pinned
 from tests.bench.scale import Scale
@@ -36,11 +39,15 @@ _TIMEOUT_S = 1_800.0
 
 
 class Found(msgspec.Struct, frozen=True, kw_only=True):
-    """`add` is one durable addition: with us a whole promotion (log, copy, vectors, file), with a peer its `add`."""
+    """`add` is one durable addition of a vector that is there: with a peer its `add`, with us the transaction that
+    stores the promoted copy, its vectors and its log, and the index's taking it over. `promotion` is our whole
+    decision, which also embeds the lesson and writes its file.
+    """
 
     name: str
     search: Times | None = None
     add: Times | None = None
+    promotion: Times | None = None
     problem: str | None = None
 
 
@@ -74,15 +81,39 @@ async def _ours(job: Job) -> Found:
         await index.nearest(queries[0], TOP)
         search = await of_each_awaited([partial(index.nearest, one, TOP) for one in queries])
         lessons = await learner.inject()(_drafts(), actor="bench")
-        commands = [ReviewCommand(lesson_id=one.id, decision=Decision.APPROVE, actor="bench") for one in lessons]
-        review = learner.review()
-        add = await of_each_awaited([partial(review, one) for one in commands])
+        changes = [await _change(learner, one) for one in lessons[:_ADDS]]
+        commands = [
+            ReviewCommand(lesson_id=one.id, decision=Decision.APPROVE, actor="bench") for one in lessons[_ADDS:]
+        ]
+        add = await of_each_awaited([partial(_added, learner, one) for one in changes])
+        promotion = await of_each_awaited([partial(learner.review(), one) for one in commands])
     _write_down(work, seeded.file, queries)
-    return Found(name="memorygrid", search=search, add=add)
+    return Found(name="memorygrid", search=search, add=add, promotion=promotion)
+
+
+async def _change(learner: LearnerContainer, lesson: Lesson) -> LessonChange:
+    """The promotion of a lesson, with its vectors, ready to be stored."""
+    now = learner.clock().now()
+    after = decide(lesson, Decision.APPROVE, at=now)
+    copy = promoted_copy(after, at=now)
+    return LessonChange(
+        lesson=after,
+        expected=lesson,
+        log=[LogEntry(lesson_id=lesson.id, event=DECIDED[Decision.APPROVE], at=now, actor="bench", detail={})],
+        promote=copy,
+        vectors=(await learner.embed()([copy]))[0],
+    )
+
+
+async def _added(learner: LearnerContainer, change: LessonChange) -> None:
+    store = learner.store()
+    if change.vectors is None or not await store.change(change):
+        raise RuntimeError(f"lesson {change.lesson.id} was not stored")
+    await learner.vectors().apply([change.vectors], [], 0)
 
 
 def _drafts() -> list[LessonDraft]:
-    lessons = [corpus.lesson(1_000_000 + number) for number in range(_ADDS)]
+    lessons = [corpus.lesson(1_000_000 + number) for number in range(2 * _ADDS)]
     return [LessonDraft(bin=Bin.SKILLS, title=one.title, body=one.body, tags=one.tags) for one in lessons]
 
 
