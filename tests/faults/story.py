@@ -84,7 +84,8 @@ class Story:
         ]
         self.lessons_fate, self.feedback_fate = Fate(), Fate()
         lessons, feedback = self._databases
-        self.lessons = cast("LessonStore", self.lessons_fate.over(SqlLessonStore(database=lessons)))
+        self.lessons_as_they_are: LessonStore = SqlLessonStore(database=lessons)
+        self.lessons = cast("LessonStore", self.lessons_fate.over(self.lessons_as_they_are))
         store = SqlFeedbackStore(database=feedback, new_id=CountingIds(0xE))
         self.store = cast("FeedbackStore", self.feedback_fate.over(store))
         self.outbox = cast("Outbox", self.feedback_fate.over(SqlOutbox(database=feedback)))

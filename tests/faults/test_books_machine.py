@@ -20,7 +20,7 @@ from tests.faults.tally import LONG, Count, Tally
 
 pytestmark = pytest.mark.faults
 
-EXAMPLES, STEPS = (150, 25) if LONG else (8, 15)
+EXAMPLES, STEPS = (150, 25) if LONG else (15, 20)
 THRESHOLD = 3
 FLAGS = st.sampled_from(["success", "failure", "infrastructure"])
 
@@ -30,6 +30,7 @@ class BooksMachine(RuleBasedStateMachine):
 
     client: httpx.Client
     steps_taken = 0
+    flips = 0
     lesson_id: str | None = None
 
     @initialize()
@@ -72,6 +73,17 @@ class BooksMachine(RuleBasedStateMachine):
         entry = data.draw(st.sampled_from(self.entries))
         if not exactly:
             entry = [one for one in self.entries if one["step"] == entry["step"]][-1]
+        self._report(entry, flag, exactly)
+
+    @precondition(lambda self: any(one["result_flag"] != "pending" for one in self.entries))
+    @rule(data=st.data())
+    def flip(self, data: st.DataObject) -> None:
+        """An outcome that was reported changes its mind."""
+        type(self).flips += 1
+        entry = data.draw(st.sampled_from([one for one in self.entries if one["result_flag"] != "pending"]))
+        self._report(entry, "failure" if entry["result_flag"] == "success" else "success", exactly=True)
+
+    def _report(self, entry: dict[str, Any], flag: str, exactly: bool) -> None:
         failed = flag != "success"
         body: dict[str, object] = {
             "problem_solving_step_ref": entry["step"],
@@ -146,11 +158,12 @@ def test_flips_reviews_and_repeated_calls_in_any_order_keep_counters_metrics_and
                 suppress_health_check=list(HealthCheck),
             ),
         )
+    assert machine.flips >= EXAMPLES // 3
     tally.add(
         Count(
             promise="2 Exactness",
             fault=f"any order of calls against a model, {engine}",
             trials=machine.steps_taken,
-            faults=0,
+            faults=machine.flips,
         )
     )
