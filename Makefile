@@ -107,6 +107,11 @@ bench-peers: $(BENCH_READY) $(PEERS_READY) ## Measure chromadb and mem0 beside t
 faults-short: setup ## Kill, stop, fill and hang everything for a few minutes, as CI does; nothing is kept
 	$(BIN)/python -m pytest -m faults
 
+.PHONY: bench-stores
+bench-stores: $(BENCH_READY) $(ENGINES_READY) ## Measure the vector stores side by side, on servers of this machine
+	$(BIN)/python -m tests.bench --only vector_stores
+	$(BIN)/python -m tests.bench.report
+
 .PHONY: faults
 faults: setup ## Kill, stop, fill and hang everything for long, and write the table in docs/reliability.md anew
 	FAULTS=long FAULTS_RESULTS=tests/faults/results/faults.json $(BIN)/python -m pytest -m faults tests/faults

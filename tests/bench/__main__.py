@@ -24,6 +24,7 @@ from tests.bench import (
     search,
     stages,
     start_up,
+    vector_stores,
 )
 from tests.bench.scale import FULL, QUICK, Scale
 
@@ -39,8 +40,9 @@ EXPERIMENTS: Mapping[str, Experiment] = {
     "llm_path": llm_path.run,
     "start_up": start_up.run,
     "peers": peers.run,
+    "vector_stores": vector_stores.run,
 }
-_ASKED_FOR = ("peers",)
+_ASKED_FOR = ("peers", "vector_stores")
 """Experiments that run only where `--only` names them."""
 
 

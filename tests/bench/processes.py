@@ -43,6 +43,20 @@ def memory(pid: int) -> Memory:
     return Memory(resident=round(resident, 1), own=round(own, 1))
 
 
+def family(pid: int) -> list[int]:
+    """A process and all that it has started."""
+    children = [
+        int(child) for task in Path(f"/proc/{pid}/task").iterdir() for child in (task / "children").read_text().split()
+    ]
+    return [pid, *(one for child in children for one in family(child))]
+
+
+def share_of_memory(pid: int) -> float:
+    """What a process holds resident, in MB; pages that several share count for each in part."""
+    lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
+    return next(int(line.split()[1]) / 1024 for line in lines if line.startswith("Pss:"))
+
+
 def free_port() -> int:
     """A port on 127.0.0.1 that nobody listens at just now."""
     with socket.socket() as one:
@@ -51,9 +65,10 @@ def free_port() -> int:
         return port
 
 
-def run_pinned(module: str, job: bytes, core: int = LOAD_CORE, timeout_s: float = 300.0) -> bytes:
-    """Runs one of our modules on one core, with `job` on its standard input; its standard output."""
-    command = ["taskset", "--cpu-list", str(core), sys.executable, "-m", module]
+def run_pinned(module: str, job: bytes, core: int | None = LOAD_CORE, timeout_s: float = 300.0) -> bytes:
+    """Runs one of our modules on one core (None: on any), with `job` on its standard input; its standard output."""
+    pinned = [] if core is None else ["taskset", "--cpu-list", str(core)]
+    command = [*pinned, sys.executable, "-m", module]
     return subprocess.run(command, input=job, stdout=subprocess.PIPE, check=True, cwd=ROOT, timeout=timeout_s).stdout
 
 

@@ -161,6 +161,29 @@ def _peers(found: Figures) -> str:
     return _table(("", "top-10 ms", "× ours", "durable add ms", "× ours", "whole promotion ms"), rows)
 
 
+def _vector_stores(found: Figures) -> str:
+    rows: list[Sequence[object]] = []
+    for one in found["stores"]:
+        held = (one["store"], f"{one['lessons']:,}", one["seconds_to_fill"], f"{one['memory_mb']:,.0f}")
+        if one["problem"] is not None:
+            rows.append((*held, one["problem"], "", "", "", ""))
+            continue
+        times = (one["nearest"]["p50_ms"], one["nearest"]["p99_ms"], one["nearest_in_a_bin"]["p50_ms"])
+        rows.append((*held, *times, one["change"]["p50_ms"], f"{one['recall']:.3f}"))
+    head = (
+        "store",
+        "lessons",
+        "filled in s",
+        "MB",
+        "top-10 p50 ms",
+        "p99 ms",
+        "in a bin ms",
+        "one change ms",
+        "recall@10",
+    )
+    return _table(head, rows)
+
+
 TABLES: Mapping[str, Callable[[Figures], str]] = {
     "hot_path": _hot_path,
     "stages": _stages,
@@ -171,6 +194,7 @@ TABLES: Mapping[str, Callable[[Figures], str]] = {
     "llm_path": _llm_path,
     "start_up": _start_up,
     "peers": _peers,
+    "vector_stores": _vector_stores,
 }
 
 
