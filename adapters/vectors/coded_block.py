@@ -7,7 +7,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from adapters.vectors.cosines import Cosines, Scales, Vectors
+from adapters.vectors.cosines import Cosines, Rows, Vectors
 from adapters.vectors.sign_codes import WORDS, Codes, Distances, distances
 from adapters.vectors.vector_block import GONE
 
@@ -21,8 +21,6 @@ _STEPS: Final = 32_767
 
 _SLICE: Final = 128
 """Rows whose cosines are computed together, in the processor's cache."""
-
-Rows = NDArray[np.intp]
 
 
 class CodedBlock:
@@ -54,9 +52,9 @@ class CodedBlock:
         self._groups[rows] = GONE
         self._has_gone = True
 
-    def stored(self, rows: slice) -> tuple[NDArray[np.int16], Scales]:
-        """The rows' whole numbers, and the scale of each."""
-        return self._steps[rows], self._scales[rows, np.newaxis]
+    def write_vectors(self, rows: Rows, into: NDArray[np.float64]) -> None:
+        """Writes the vectors of these rows, one below the other."""
+        np.multiply(self._steps.take(rows, axis=0), self._scales.take(rows)[:, np.newaxis], out=into)
 
     def cosines(self, rows: Rows, query: Vectors) -> Cosines:
         cosines = self._scales.take(rows)

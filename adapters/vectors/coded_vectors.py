@@ -9,11 +9,11 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from adapters.vectors.coded_block import FAR, CodedBlock, Rows
-from adapters.vectors.cosines import ROUNDING, BestCosines, Cosines, Lesson, Stored, Vectors, first, least_of_first
+from adapters.vectors.coded_block import FAR, CodedBlock
+from adapters.vectors.cosines import ROUNDING, BestCosines, Cosines, Lesson, Rows, Vectors, first, least_of_first
 from adapters.vectors.sign_codes import Codes, Distances, SignCoder
 
-_CANDIDATES: Final = 512
+_CANDIDATES: Final = 384
 _CANDIDATES_A_HIT: Final = 8
 """Vectors whose cosines are computed: so many for each hit that is asked for, and at least so many."""
 
@@ -95,8 +95,15 @@ class CodedVectors:
 
     def cosines(self, query: Vectors, lesson_ids: Iterable[str]) -> dict[str, float]:
         """The best cosine of each of these lessons that is there."""
-        places = ((one, self._places[one]) for one in lesson_ids if one in self._places)
-        return self._cosines.of(query, (Stored(one, *place.block.stored(place.rows)) for one, place in places))
+        there: dict[CodedBlock, list[tuple[str, slice]]] = defaultdict(list)
+        for lesson_id in lesson_ids:
+            place = self._places.get(lesson_id)
+            if place is not None:
+                there[place.block].append((lesson_id, place.rows))
+        found: dict[str, float] = {}
+        for block, lessons in there.items():
+            found.update(self._cosines.of(query, lessons, block.write_vectors))
+        return found
 
     def _write(self, lesson: Lesson, codes: Codes) -> None:
         count = len(lesson.vectors)

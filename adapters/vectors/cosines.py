@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -29,16 +29,11 @@ ROUNDING: Final = 1e-5
 _ROWS: Final = 128
 """Vectors whose cosines are worked out together: so few that they stay in the processor's cache."""
 
-Scales = NDArray[np.float32]
-"""float32[n, 1]: what each row of stored values is multiplied by."""
+Rows = NDArray[np.intp]
+"""Numbers of rows in a block of vectors."""
 
-
-class Stored(NamedTuple):
-    """A lesson's vectors as they are kept: each is a row of values times its scale."""
-
-    id: str
-    values: Vectors | NDArray[np.int16]
-    scales: Scales
+WriteVectors = Callable[[Rows, NDArray[np.float64]], None]
+"""Writes the vectors of some rows, one below the other, into an array of as many rows."""
 
 
 class BestCosines:
@@ -49,36 +44,22 @@ class BestCosines:
     """
 
     def __init__(self, dimension: int) -> None:
-        self._rows = np.empty((_ROWS, dimension), np.float64)
+        self._vectors = np.empty((_ROWS, dimension), np.float64)
 
-    def of(self, query: Vectors, lessons: Iterable[Stored]) -> dict[str, float]:
-        """Each lesson's best cosine, in [-1, 1]."""
-        wide = query.astype(np.float64)
-        found: dict[str, float] = {}
-        ids: list[str] = []
-        starts: list[int] = []
-        end = 0
-        for lesson in lessons:
-            count = len(lesson.values)
-            if end + count > len(self._rows):
-                found.update(self._best(wide, ids, starts, end))
-                ids, starts, end = [], [], 0
-            if count > len(self._rows):
-                self._rows = np.empty((count, len(wide)), np.float64)
-            np.multiply(lesson.values, lesson.scales, out=self._rows[end : end + count])
-            ids.append(lesson.id)
-            starts.append(end)
-            end += count
-        found.update(self._best(wide, ids, starts, end))
-        return found
-
-    def _best(
-        self, query: NDArray[np.float64], ids: Sequence[str], starts: Sequence[int], end: int
-    ) -> Iterable[tuple[str, float]]:
-        if not ids:
-            return ()
-        best = np.maximum.reduceat(np.vecdot(self._rows[:end], query), starts)
-        return zip(ids, np.clip(best, -1.0, 1.0).tolist(), strict=True)
+    def of(self, query: Vectors, lessons: Sequence[tuple[str, slice]], write: WriteVectors) -> dict[str, float]:
+        """The best cosine, in [-1, 1], of each of some lessons (one at least) of a block, given by their rows."""
+        starts = np.array([rows.start for _, rows in lessons])
+        counts = np.array([rows.stop for _, rows in lessons]) - starts
+        firsts = np.cumsum(counts) - counts
+        every = np.repeat(starts - firsts, counts) + np.arange(counts.sum())
+        wide, cosines = query.astype(np.float64), np.empty(len(every))
+        for at in range(0, len(every), _ROWS):
+            rows = every[at : at + _ROWS]
+            vectors = self._vectors[: len(rows)]
+            write(rows, vectors)
+            cosines[at : at + _ROWS] = np.vecdot(vectors, wide)
+        best = np.clip(np.maximum.reduceat(cosines, firsts), -1.0, 1.0)
+        return dict(zip((lesson_id for lesson_id, _ in lessons), best.tolist(), strict=True))
 
 
 def first(found: Mapping[str, float], limit: int) -> list[tuple[str, float]]:

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from itertools import islice
 from typing import Final
 
 import numpy as np
 
-from adapters.vectors.cosines import ROUNDING, BestCosines, Lesson, Stored, Vectors, first, least_of_first
+from adapters.vectors.cosines import ROUNDING, BestCosines, Lesson, Vectors, first, least_of_first
 from adapters.vectors.vector_block import VectorBlock
 
 _BLOCK_BYTES: Final = 128 << 20
-_AS_IT_IS: Final = np.ones((1, 1), np.float32)
 
 
 class ExactVectors:
@@ -65,8 +65,15 @@ class ExactVectors:
 
     def cosines(self, query: Vectors, lesson_ids: Iterable[str]) -> dict[str, float]:
         """The best cosine of each of these lessons that is there."""
-        places = ((one, self._places[one]) for one in lesson_ids if one in self._places)
-        return self._cosines.of(query, (Stored(one, block.vectors(slot), _AS_IT_IS) for one, (block, slot) in places))
+        there: dict[VectorBlock, list[tuple[str, slice]]] = defaultdict(list)
+        for lesson_id in lesson_ids:
+            if lesson_id in self._places:
+                block, slot = self._places[lesson_id]
+                there[block].append((lesson_id, block.rows(slot)))
+        found: dict[str, float] = {}
+        for block, lessons in there.items():
+            found.update(self._cosines.of(query, lessons, block.write_vectors))
+        return found
 
     def some(self, number: int) -> Sequence[Lesson]:
         """So many of the lessons, or all where there are fewer."""

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Final
 
 import numpy as np
+from numpy.typing import NDArray
 
-from adapters.vectors.cosines import Cosines, Lesson, Vectors
+from adapters.vectors.cosines import Cosines, Lesson, Rows, Vectors
 
 GONE: Final = -1
 """The group of what has been removed."""
@@ -50,8 +51,15 @@ class VectorBlock:
     def group(self, slot: int) -> int:
         return int(self._groups[slot])
 
+    def rows(self, slot: int) -> slice:
+        return slice(int(self._starts[slot]), int(self._starts[slot + 1]))
+
     def vectors(self, slot: int) -> Vectors:
-        return self._rows[self._starts[slot] : self._starts[slot + 1]]
+        return self._rows[self.rows(slot)]
+
+    def write_vectors(self, rows: Rows, into: NDArray[np.float64]) -> None:
+        """Writes the vectors of these rows, one below the other."""
+        into[:] = self._rows.take(rows, axis=0)
 
     def best(self, query: Vectors, group: int | None) -> Cosines:
         """Each slot's best cosine with `query`, -inf where the lesson is gone or in another group."""
