@@ -53,8 +53,9 @@ def words(text: str) -> list[str]:
 
 def content_words(text: str) -> list[str]:
     """`words` without English function words; with them where there is nothing else."""
-    every = words(text)
-    return [word for word in every if word not in _STEMMED_FUNCTION_WORDS] or every
+    runs = _RUN.findall(unicodedata.normalize("NFKC", text))
+    content = [word for run in runs for word in (_content(run) if len(run) <= _LONGEST else _content_anew(run))]
+    return content or words(text)
 
 
 def _split_anew(run: str) -> tuple[str, ...]:
@@ -68,7 +69,13 @@ def _split_anew(run: str) -> tuple[str, ...]:
     return tuple(found)
 
 
+def _content_anew(run: str) -> tuple[str, ...]:
+    """The same without function words."""
+    return tuple(word for word in _split_anew(run) if word not in _STEMMED_FUNCTION_WORDS)
+
+
 _split = lru_cache(maxsize=_REMEMBERED)(_split_anew)
+_content = lru_cache(maxsize=_REMEMBERED)(_content_anew)
 
 
 def _stem(word: str) -> str:

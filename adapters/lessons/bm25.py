@@ -34,7 +34,8 @@ class Bm25:
         """Adds or replaces a lesson."""
         self.remove(lesson_id)
         counts = Counter(words)
-        numbers = [self._number(word) for word in counts]
+        known = self._numbers
+        numbers = [known[word] if word in known else self._new_number(word) for word in counts]
         for number in numbers:
             self._lessons_with[number] += 1
         self._words_of[lesson_id] = _Words(np.array([numbers, list(counts.values())], np.uint32), len(words))
@@ -74,8 +75,7 @@ class Bm25:
         weights: NDArray[np.float64] = np.log1p((len(self._words_of) - having + 0.5) / (having + 0.5))
         return asked, weights
 
-    def _number(self, word: str) -> int:
-        if word not in self._numbers:
-            self._numbers[word] = len(self._lessons_with)
-            self._lessons_with.append(0)
-        return self._numbers[word]
+    def _new_number(self, word: str) -> int:
+        self._numbers[word] = number = len(self._lessons_with)
+        self._lessons_with.append(0)
+        return number
