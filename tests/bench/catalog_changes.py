@@ -10,14 +10,17 @@ import shutil
 import sys
 import tempfile
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 import msgspec
 import uvloop
 
+from adapters.lessons.skill_folder import SkillFolder
 from application.learner.catalog import Catalog
+from application.learner.ports import LessonFiles
 from application.learner.review import ReviewCommand
-from domain.learner.lesson import Bin, Decision, LessonDraft
+from domain.learner.lesson import Bin, Decision, LessonDraft, PromotedLesson
 from entrypoints.container import LearnerContainer
 from tests.bench import catalogs, seeds
 from tests.bench.processes import SERVER_CORE, run_pinned
@@ -35,14 +38,30 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Found(msgspec.Struct, frozen=True, kw_only=True):
-    """`promotion` is the whole decision, `refresh` what bringing a second process up to date takes, `look` the check
-    that finds nothing.
+    """`promotion` is the whole decision, `matchable` the part of it after which matching sees the lesson (its file is
+    written last), `refresh` what bringing a second process up to date takes, `look` the check that finds nothing.
     """
 
     lessons: int
     promotion: Times
+    matchable: Times
     refresh: Times
     look: Times
+
+
+class _Clocked(LessonFiles):
+    """The lessons folder, which comes last of all that is derived; notes when it was its turn."""
+
+    def __init__(self, files: LessonFiles) -> None:
+        self._files = files
+        self.turn = self.busy = 0.0
+
+    async def revision(self) -> int:
+        self.turn, self.busy = time.perf_counter(), time.process_time()
+        return await self._files.revision()
+
+    async def apply(self, put: Sequence[PromotedLesson], remove: Sequence[str], revision: int) -> None:
+        await self._files.apply(put, remove, revision)
 
 
 def run(scale: Scale) -> dict[str, object]:
@@ -64,40 +83,47 @@ def _measured(count: int) -> Found:
 
 
 async def _measure(job: Job) -> Found:
+    files = _Clocked(SkillFolder(job.folder))
     async with (
-        catalogs.opened(Path(job.file), Path(job.folder)) as here,
+        catalogs.opened(Path(job.file), Path(job.folder), files) as here,
         catalogs.opened(Path(job.file), Path(job.folder)) as there,
     ):
-        drafts = [_draft(number) for number in range(_PROMOTIONS)]
+        drafts = [_draft(number) for number in range(_PROMOTIONS + 1)]
         waiting = [lesson.id for lesson in await here.inject()(drafts, actor="bench")]
         other: Catalog = there.catalog()
         await other.refresh()
         look = await of_each_awaited([other.refresh] * _LOOKS)
-        promotions, refreshes = await _promotions(here, other, waiting)
+        await _promotions(here, other, files, waiting[:1])  # lists the folder, once
+        promotions, matchable, refreshes = await _promotions(here, other, files, waiting[1:])
         for lesson_id in waiting:
             await here.erase()(lesson_id, actor="bench")
-    return Found(lessons=job.lessons, promotion=promotions, refresh=refreshes, look=look)
+    return Found(lessons=job.lessons, promotion=promotions, matchable=matchable, refresh=refreshes, look=look)
 
 
-async def _promotions(here: LearnerContainer, other: Catalog, waiting: list[str]) -> tuple[Times, Times]:
+async def _promotions(
+    here: LearnerContainer, other: Catalog, files: _Clocked, waiting: Sequence[str]
+) -> tuple[Times, Times, Times]:
     """Each promoted here, then noticed there."""
     review = here.review()
     took: list[float] = []
+    seen: list[float] = []
     noticed: list[float] = []
-    cpu = cpu_there = 0.0
+    cpu = cpu_seen = cpu_there = 0.0
     for lesson_id in waiting:
         command = ReviewCommand(lesson_id=lesson_id, decision=Decision.APPROVE, actor="bench")
         began, busy = time.perf_counter(), time.process_time()
         await review(command)
         took.append(time.perf_counter() - began)
         cpu += time.process_time() - busy
+        seen.append(files.turn - began)
+        cpu_seen += files.busy - busy
         began, busy = time.perf_counter(), time.process_time()
         await other.refresh()
         noticed.append(time.perf_counter() - began)
         cpu_there += time.process_time() - busy
         if here.catalog().promotion(lesson_id) is None or other.promotion(lesson_id) is None:
             raise RuntimeError(f"lesson {lesson_id} is promoted and not seen")
-    return summary(took, cpu), summary(noticed, cpu_there)
+    return summary(took, cpu), summary(seen, cpu_seen), summary(noticed, cpu_there)
 
 
 def _draft(number: int) -> LessonDraft:

@@ -115,13 +115,18 @@ def _catalog_changes(found: Figures) -> str:
             f"{one['lessons']:,}",
             one["promotion"]["p50_ms"],
             one["promotion"]["cpu_ms"],
+            one["matchable"]["p50_ms"],
+            one["matchable"]["cpu_ms"],
             one["refresh"]["p50_ms"],
             one["refresh"]["cpu_ms"],
             f"{1e3 * one['look']['p50_ms']:.1f}",
         )
         for one in found["catalogs"]
     ]
-    head = ("lessons", "promotion ms", "its CPU ms", "noticed elsewhere ms", "its CPU ms", "look without change µs")
+    head = (
+        *("lessons", "promotion ms", "its CPU ms", "matchable after ms", "CPU ms until then"),
+        *("noticed elsewhere ms", "its CPU ms", "look without change µs"),
+    )
     return _table(head, rows)
 
 
