@@ -77,10 +77,13 @@ def put_vectors(connection: Connection, embedded: Sequence[CatalogItem]) -> None
 
 
 def changes_since(connection: Connection, revision: int, embedder: str, limit: int) -> CatalogDelta:
-    """Up to `limit` changes after `revision`, oldest first, with the copies' vectors of this embedder."""
+    """Up to `limit` changes after `revision`, oldest first, with the copies' vectors of this embedder.
+
+    None, and the store's own revision, where that is not beyond `revision`.
+    """
     newest = current_revision(connection)
     if newest <= revision:
-        return CatalogDelta(revision=revision, promoted=[], removed=[])
+        return CatalogDelta(revision=newest, promoted=[], removed=[])
     rows = CHANGES.fetch(connection, (revision, limit + 1))
     complete, rows = len(rows) <= limit, rows[:limit]
     return CatalogDelta(
@@ -94,9 +97,9 @@ def changes_since(connection: Connection, revision: int, embedder: str, limit: i
 def _items(connection: Connection, lesson_ids: list[str], embedder: str) -> list[CatalogItem]:
     if not lesson_ids:
         return []
-    keys = [(lesson_id,) for lesson_id in lesson_ids]
+    keys = [(lesson_id, embedder) for lesson_id in lesson_ids]
     stored = (vectors_of(row) for row in VECTORS.fetch(connection, keys))
-    vectors = {one.lesson_id: one for one in stored if one.embedder == embedder}
+    vectors = {one.lesson_id: one for one in stored}
     return [CatalogItem(copy=copy, vectors=vectors.get(copy.id)) for copy in copies(connection, lesson_ids).values()]
 
 

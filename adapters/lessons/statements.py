@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from sqlalchemy import Integer, Select, bindparam, delete, insert, literal_column, select, union_all, update
+from sqlalchemy import Integer, Select, bindparam, delete, insert, literal_column, or_, select, union_all, update
 
 from adapters.sql.statements import Lookup, Prepared, key_name
 from adapters.sql.tables import (
@@ -37,14 +37,18 @@ CHANGED_FIELDS = [column.name for column in lessons.columns if column.name != "i
 COPY_FIELDS = [column.name for column in promoted_lessons.columns]
 
 
-def _of_lessons(count: int) -> Select[Any]:
+def _copies_of(count: int) -> Select[Any]:
     keys = [bindparam(key_name(number), type_=_copy.lesson_id.type) for number in range(count)]
     return select(*COPY_COLUMNS).where(_copy.lesson_id.in_(keys))
 
 
-def _of_pairs(count: int) -> Select[Any]:
-    keys = [bindparam(key_name(number), type_=_vectors.lesson_id.type) for number in range(count)]
-    return select(*_VECTORS_COLUMNS).where(_vectors.lesson_id.in_(keys))
+def _vectors_of(count: int) -> Select[Any]:
+    pairs = (
+        (_vectors.lesson_id == bindparam(key_name(number, 0), type_=_vectors.lesson_id.type))
+        & (_vectors.embedder == bindparam(key_name(number, 1), type_=_vectors.embedder.type))
+        for number in range(count)
+    )
+    return select(*_VECTORS_COLUMNS).where(or_(*pairs))
 
 
 def _changes() -> Select[Any]:
@@ -61,9 +65,9 @@ def _of_lesson() -> Select[Any]:
 
 
 #: By lesson: the columns of its promoted copy, in the order of `PromotedLesson`'s fields.
-COPIES = Lookup(_of_lessons)
-#: By lesson: its embeddings by whatever embedder, in the order of `StoredVectors`' fields.
-VECTORS = Lookup(_of_pairs)
+COPIES = Lookup(_copies_of)
+#: By lesson and embedder: the lesson's embeddings, in the order of `StoredVectors`' fields.
+VECTORS = Lookup(_vectors_of, width=2)
 #: By lesson: its columns; where the engine has row locks, LOCKED_LESSON locks the row.
 LESSON = Prepared(lambda _: _of_lesson(), ["of_lesson"])
 LOCKED_LESSON = Prepared(lambda _: _of_lesson().with_for_update(), ["of_lesson"])

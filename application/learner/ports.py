@@ -144,7 +144,8 @@ class LessonStore(Protocol):
     async def changes_since(self, revision: int, embedder: str, limit: int) -> CatalogDelta:
         """Up to `limit` changes after `revision`, oldest first; `complete` is False while there are more.
 
-        The delta's `revision` is the one reached by applying it.
+        The delta's `revision` is the one reached by applying it. Below `revision` it is that of a store which was
+        replaced, or restored from a backup: the delta is then empty.
         """
 
     @abstractmethod

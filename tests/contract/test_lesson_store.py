@@ -489,6 +489,13 @@ async def test_without_a_change_the_delta_is_empty(lessons: LessonStore) -> None
     assert await lessons.changes_since(1, "three", 10) == CatalogDelta(revision=1, promoted=[], removed=[])
 
 
+async def test_a_revision_that_the_store_does_not_have_is_answered_with_its_own(lessons: LessonStore) -> None:
+    await added(lessons, lesson())
+    await promote(lessons, lesson())
+    for since in (2, 7):
+        assert await lessons.changes_since(since, "three", 10) == CatalogDelta(revision=1, promoted=[], removed=[])
+
+
 async def test_what_came_back_is_no_longer_gone(lessons: LessonStore) -> None:
     before = lesson()
     await added(lessons, before)
