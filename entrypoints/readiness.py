@@ -30,8 +30,11 @@ class LearnerReadiness(Readiness):
         async def reach() -> None:
             await self._store.revision()
 
-        checks = [Check(name="object_store", problem=await problem_of(reach))]
         derived = self._catalog.problems
+        checks = [
+            Check(name="object_store", problem=await problem_of(reach)),
+            Check(name="embedder", problem=derived.get("embedder")),
+        ]
         checks += [Check(name=name, problem=derived.get(name), vital=False) for name in ("vectors", "lessons_folder")]
         return checks
 

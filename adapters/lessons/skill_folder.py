@@ -42,7 +42,10 @@ Place = tuple[Bin, str]
 
 
 class SkillFolder(LessonFiles):
-    """Nothing is created before the first change is applied. Each call is one hop to a worker thread."""
+    """Nothing is created before the first change is applied. Each call is one hop to a worker thread.
+
+    Whoever is cancelled does not wait for a file system that hangs: the call runs on, and the next one after it.
+    """
 
     def __init__(self, root: str | Path, *, lock_timeout_s: float = 10.0) -> None:
         self._root = Path(root).absolute()
@@ -51,10 +54,10 @@ class SkillFolder(LessonFiles):
         self._names = FolderNames()
 
     async def revision(self) -> int:
-        return await self._turns.in_thread(self._read_revision)
+        return await self._turns.in_thread(self._read_revision, abandon=True)
 
     async def apply(self, put: Sequence[PromotedLesson], remove: Sequence[str], revision: int) -> None:
-        await self._turns.in_thread(partial(self._apply, tuple(put), tuple(remove), revision))
+        await self._turns.in_thread(partial(self._apply, tuple(put), tuple(remove), revision), abandon=True)
 
     def _read_revision(self) -> int:
         with _explained(self._root):

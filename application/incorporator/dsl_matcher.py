@@ -36,7 +36,7 @@ class DslMatcher:
     """Tries the rules of the query's problem type in the file's order; the first that yields a match wins.
 
     A rule is looked up once per edition of the catalog and remembered, unless similarities were missing then.
-    Raises `StoreUnavailable`.
+    Raises `StoreUnavailable`, `EmbedderMismatch`.
     """
 
     def __init__(self, *, rules: Rules, search: SearchLessons, catalog: Catalog) -> None:

@@ -10,7 +10,7 @@ from application.incorporator.budget import LlmBudget
 from application.incorporator.dsl_matcher import DslMatcher, RuleHit
 from application.incorporator.llm_matcher import LlmMatcher
 from application.learner.search import Found
-from domain.errors import EmbedderUnavailable, VectorsUnavailable
+from domain.errors import EmbedderMismatch, EmbedderUnavailable, VectorsUnavailable
 from domain.incorporator.match import MatcherName, MatchResult, StrategyMode, better, matched
 from domain.incorporator.outcome import ANY_ACTION, AllowedActions, dsl_action
 from domain.incorporator.query import QueryInput
@@ -84,7 +84,7 @@ class ExplainMatch:
             notes.append("the mode is dsl_only: an invoke does not look at the similar lessons")
         try:
             return await self._llm.candidates(query)
-        except (VectorsUnavailable, EmbedderUnavailable) as error:
+        except (VectorsUnavailable, EmbedderUnavailable, EmbedderMismatch) as error:
             notes.append(f"no similar lessons: {error.detail}")
             return ()
 

@@ -20,7 +20,7 @@ class LlmMatcher:
     """Where the model's reply cannot be used, the top vector hit is the match, unless it is below the floor.
 
     `floors` says how similar the top hit must be for each reason. Raises `StoreUnavailable`, `VectorsUnavailable`,
-    `EmbedderUnavailable`.
+    `EmbedderUnavailable`, `EmbedderMismatch`.
     """
 
     def __init__(self, *, search: SearchLessons, llm: Llm, floors: Mapping[FallbackReason, float]) -> None:

@@ -9,7 +9,7 @@ import anyio
 from application.incorporator.budget import LlmBudget
 from application.incorporator.dsl_matcher import DslMatcher
 from application.incorporator.llm_matcher import LlmMatcher
-from domain.errors import EmbedderUnavailable, VectorsUnavailable
+from domain.errors import EmbedderMismatch, EmbedderUnavailable, VectorsUnavailable
 from domain.incorporator.match import MatchResult, StrategyMode, better
 from domain.incorporator.query import QueryInput
 
@@ -17,7 +17,8 @@ from domain.incorporator.query import QueryInput
 class Match:
     """The lesson that applies to the query, or None.
 
-    Raises `StoreUnavailable`; also `VectorsUnavailable` and `EmbedderUnavailable`, unless the DSL matcher has a match.
+    Raises `StoreUnavailable`; also `VectorsUnavailable`, `EmbedderUnavailable` and `EmbedderMismatch`, unless the DSL
+    matcher has a match.
     """
 
     def __init__(
@@ -45,7 +46,7 @@ class Match:
     async def _llm_then_dsl(self, query: QueryInput, budget: LlmBudget) -> MatchResult | None:
         try:
             chosen = await self._llm(query, budget)
-        except (VectorsUnavailable, EmbedderUnavailable):
+        except (VectorsUnavailable, EmbedderUnavailable, EmbedderMismatch):
             chosen = await self._dsl(query)
             if chosen is None:
                 raise
@@ -55,7 +56,7 @@ class Match:
     async def _best(self, query: QueryInput, budget: LlmBudget) -> MatchResult | None:
         """Runs both concurrently; while the vectors are away, the DSL match alone decides."""
         by_dsl: list[MatchResult | None] = []
-        by_llm: list[MatchResult | VectorsUnavailable | EmbedderUnavailable | None] = []
+        by_llm: list[MatchResult | VectorsUnavailable | EmbedderUnavailable | EmbedderMismatch | None] = []
 
         async def ask_dsl() -> None:
             by_dsl.append(await self._dsl(query))
@@ -63,7 +64,7 @@ class Match:
         async def ask_llm() -> None:
             try:
                 by_llm.append(await self._llm(query, budget))
-            except (VectorsUnavailable, EmbedderUnavailable) as error:
+            except (VectorsUnavailable, EmbedderUnavailable, EmbedderMismatch) as error:
                 by_llm.append(error)
 
         await _together(ask_dsl, ask_llm)

@@ -8,13 +8,13 @@ another process stir, and by the reconciler, so that a crash or a failed write i
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
 from datetime import datetime
 
 import anyio
 import msgspec
 
 from application.learner.embed import EmbedLessons
+from application.learner.files_in_step import FilesInStep
 from application.learner.ports import (
     CatalogDelta,
     CatalogItem,
@@ -56,9 +56,11 @@ class Catalog:
     ) -> None:
         self._store = store
         self._watch = watch
-        self._vectors = VectorsInStep(store=store, vectors=vectors, embedder=embedder, embed=embed)
+        self._vectors = VectorsInStep(
+            store=store, vectors=vectors, embedder=embedder, embed=embed, revision=lambda: self._revision
+        )
+        self._files = FilesInStep(store=store, files=files, embedder=embedder, revision=lambda: self._revision)
         self._texts = texts
-        self._files = files
         self._embedder = embedder
         self._promotions: dict[str, Promotion] = {}
         self._revision = -1
@@ -66,7 +68,6 @@ class Catalog:
         self._seen: int | None = None
         self._lock = anyio.Lock()
         self._failures = 0
-        self._problems: dict[str, str] = {}
 
     @property
     def revision(self) -> int:
@@ -75,9 +76,16 @@ class Catalog:
 
     @property
     def problems(self) -> dict[str, str]:
-        """Which derived data are behind, and why: `vectors`, `embedder`, `lessons_folder`. Empty when all is well."""
-        vectors = {} if self._vectors.problem is None else {"vectors": self._vectors.problem}
-        return vectors | self._problems
+        """What is wrong with derived data, and why; empty when all is well.
+
+        `vectors` and `lessons_folder` are behind; `embedder`: the stored vectors are another one's.
+        """
+        found = {
+            "vectors": self._vectors.problem,
+            "embedder": self._vectors.mismatch,
+            "lessons_folder": self._files.problem,
+        }
+        return {name: why for name, why in found.items() if why is not None}
 
     def __len__(self) -> int:
         return len(self._promotions)
@@ -86,11 +94,17 @@ class Catalog:
         """The promoted copy's bin and date, or None: it is not promoted, whatever an index says."""
         return self._promotions.get(lesson_id)
 
+    def check_embedder(self) -> None:
+        """Raises `EmbedderMismatch` where the stored vectors are known to be another embedder's."""
+        if self._vectors.mismatch is not None:
+            raise EmbedderMismatch(self._vectors.mismatch)
+
     async def refresh(self, *, force: bool = False) -> int:
-        """Brings everything up to date where something has stirred. Raises `StoreUnavailable`.
+        """Brings everything up to date where something has stirred.
 
         Answers the edition: a number that moves whenever a search may find something else than before. Whoever waits
-        while the object store fails somebody else does not try it for as long once more.
+        while the object store fails somebody else does not try it for as long once more. Raises `StoreUnavailable`, and
+        until it has succeeded once `EmbedderMismatch`.
         """
         if not force and self._seen == self._watch.look():
             return self._edition
@@ -104,13 +118,28 @@ class Catalog:
                 self._seen = look
         return self._edition
 
+    async def after_change(self) -> None:
+        """Follows a change that this process has stored.
+
+        Where that fails, the change is stored all the same: the next search tries again, and so does the reconciler.
+        """
+        try:
+            await self.refresh(force=True)
+        except (StoreUnavailable, EmbedderMismatch) as error:
+            self._seen = None
+            _log.warning("a change was stored, and matching could not follow: %s", error.detail)
+
     async def reconcile(self) -> None:
-        """Lets derived data that are behind catch up. Raises `StoreUnavailable`, `EmbedderMismatch`."""
+        """Lets derived data that are behind catch up, while matching goes on.
+
+        Raises `StoreUnavailable`, `EmbedderMismatch`.
+        """
         await self.refresh(force=True)
-        portions = await self._vectors.catch_up(self._revision)
-        self._edition += portions
-        async with self._lock:
-            await self._catch_up_files({})
+        try:
+            portions = await self._vectors.catch_up()
+            self._edition += portions
+        finally:
+            await self._files.catch_up()
 
     async def reindex(self) -> int:
         """Embeds every promoted copy with this embedder and rebuilds the vector index; how many lessons that were.
@@ -120,16 +149,6 @@ class Catalog:
         count = await self._vectors.rebuild()
         self._edition += 1
         return count
-
-    async def _check_embedder(self) -> None:
-        """Raises `EmbedderMismatch` where all that is stored was embedded by another embedder."""
-        stored = await self._store.embedders()
-        if stored and self._embedder.name not in {name for name, _ in stored}:
-            others = ", ".join(f"{name} ({dimension} dimensions)" for name, dimension in stored)
-            raise EmbedderMismatch(
-                f"the promoted lessons were embedded by {others}, and MG_EMBEDDER now gives {self._embedder.name}: "
-                "go back to that embedder, or run `memorygrid reindex`"
-            )
 
     async def _ask(self) -> None:
         try:
@@ -141,18 +160,31 @@ class Catalog:
     async def _follow(self) -> None:
         """Takes over what has changed, in portions; most often there is nothing, or one lesson."""
         if self._revision < 0:
-            await self._check_embedder()
+            await self._vectors.check()
         complete = False
         while not complete:
             since = max(self._revision, 0)
             delta = await self._delta(since)
+            if delta.revision < self._revision:
+                await self._start_over()
+                continue
             if delta.revision == self._revision:
                 return
             await self._texts.apply([_text(item) for item in delta.promoted], delta.removed)
             await self._vectors.follow(delta, self._revision)
             self._remember(delta)
             complete = delta.complete
-        await self._catch_up_files({since: delta})
+        await self._files.follow(delta, since)
+
+    async def _start_over(self) -> None:
+        """Forgets everything: revisions that run backwards are those of another object store than before."""
+        _log.warning("the object store was replaced, or restored from a backup: everything is taken over anew")
+        await self._texts.apply([], list(self._promotions))
+        self._promotions = {}
+        self._vectors.start_over()
+        self._files.start_over()
+        self._revision = 0
+        self._edition += 1
 
     async def _delta(self, since: int) -> CatalogDelta:
         return await self._store.changes_since(since, self._embedder.name, BATCH)
@@ -164,22 +196,6 @@ class Catalog:
             self._promotions.pop(lesson_id, None)
         self._revision = delta.revision
         self._edition += 1
-
-    async def _catch_up_files(self, known: Mapping[int, CatalogDelta]) -> None:
-        """`known` holds changes that have been read already, by the revision after which they came."""
-        try:
-            reflected = await self._files.revision()
-            if reflected > self._revision and reflected > await self._store.revision():
-                _log.warning("the lessons folder is of another object store: the lessons of this one are added to it")
-                reflected = 0
-            while reflected < self._revision:
-                delta = known.get(reflected) or await self._delta(reflected)
-                await self._files.apply([item.copy for item in delta.promoted], delta.removed, delta.revision)
-                reflected = delta.revision
-            self._problems.pop("lessons_folder", None)
-        except StoreUnavailable as error:
-            self._problems["lessons_folder"] = error.detail
-            _log.warning("the lessons folder could not follow: %s", error.detail)
 
 
 def _text(item: CatalogItem) -> LessonText:

@@ -1,4 +1,4 @@
-"""Search over the promoted lessons: text match and similarity, as the contract's *Matching* settles it."""
+"""Search over the promoted lessons: text match and similarity, as `docs/matching.md` tells it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import msgspec
 from application.learner.catalog import Catalog
 from application.learner.ports import LessonStore, TextIndex, VectorHit, VectorIndex
 from application.shared.ports import Embedder
-from domain.errors import EmbedderUnavailable, VectorsUnavailable
+from domain.errors import EmbedderMismatch, EmbedderUnavailable, VectorsUnavailable
 from domain.learner.lesson import Bin, PromotedLesson
 from domain.learner.ranking import RERANKED, SearchHit, clamped, contenders, fused, ranked
 
@@ -33,7 +33,9 @@ class Found(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SearchResult(msgspec.Struct, frozen=True, kw_only=True):
-    """Best first. `degraded` says why similarities are missing (the vector index or the embedder is away)."""
+    """Best first. `degraded` says why similarities are missing: the vector index or the embedder is away, or the index
+    is another embedder's.
+    """
 
     found: Sequence[Found]
     degraded: str | None = None
@@ -42,7 +44,7 @@ class SearchResult(msgspec.Struct, frozen=True, kw_only=True):
 class SearchLessons:
     """Finds promoted lessons. The object store decides: a hit whose promoted copy is gone is no hit.
 
-    Raises `StoreUnavailable`.
+    Raises `StoreUnavailable`, and `EmbedderMismatch` where nothing can be found without similarities.
     """
 
     def __init__(
@@ -69,7 +71,9 @@ class SearchLessons:
         try:
             cosines = await self._cosines(query, bin, limit, list(texts))
             degraded = None
-        except (VectorsUnavailable, EmbedderUnavailable) as error:
+        except (VectorsUnavailable, EmbedderUnavailable, EmbedderMismatch) as error:
+            if isinstance(error, EmbedderMismatch) and not texts:
+                raise
             cosines, degraded = {}, error.detail
         copies = await self._contending(texts, cosines, limit)
         hits = ranked(copies.values(), texts, cosines)[:limit]
@@ -122,6 +126,7 @@ class SearchLessons:
 
         What an index still holds of others takes nobody's place.
         """
+        self._catalog.check_embedder()
         asked = limit + _MARGIN
         while True:
             hits = await self._vectors.nearest(query, asked, bin)

@@ -3,69 +3,105 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
 
 import anyio
 
 from application.learner.embed import EmbedLessons
 from application.learner.ports import CatalogDelta, CatalogItem, LessonStore, StoredVectors, VectorIndex
 from application.shared.ports import Embedder
-from domain.errors import EmbedderUnavailable, VectorsUnavailable
+from domain.errors import EmbedderMismatch, EmbedderUnavailable, VectorsUnavailable
 
 _log = logging.getLogger(__name__)
 #: Copies in one portion of changes.
 BATCH = 500
-#: Seconds that matching waits for an index that does not answer; what it missed is made up for by `catch_up`.
-_PATIENCE_S = 5.0
+#: Seconds that matching waits for what does not take a change over; it is made up for by `catch_up`.
+PATIENCE_S = 5.0
+#: Why derived data are behind that will follow in the reconciler's next round.
+BEHIND = "it is behind and will be brought up to date"
 
 
 class VectorsInStep:
-    """Takes changes over into the index, in their order and one at a time. `problem` says why it is behind."""
+    """Takes changes over into the index, in their order and one at a time, up to the catalog's `revision`.
 
-    def __init__(self, *, store: LessonStore, vectors: VectorIndex, embedder: Embedder, embed: EmbedLessons) -> None:
+    `problem` says why the index is behind, `mismatch` that the stored vectors are another embedder's.
+    """
+
+    def __init__(
+        self,
+        *,
+        store: LessonStore,
+        vectors: VectorIndex,
+        embedder: Embedder,
+        embed: EmbedLessons,
+        revision: Callable[[], int],
+    ) -> None:
         self.problem: str | None = None
+        self.mismatch: str | None = None
         self._store = store
         self._vectors = vectors
         self._embedder = embedder
         self._embed = embed
+        self._revision = revision
         self._at: int | None = None
+        self._of_another_store = False
         self._lock = anyio.Lock()
+
+    async def check(self) -> None:
+        """Raises `EmbedderMismatch` where all that is stored was embedded by another embedder."""
+        stored = await self._store.embedders()
+        self.mismatch = None
+        if stored and self._embedder.name not in {name for name, _ in stored}:
+            others = ", ".join(f"{name} ({dimension} dimensions)" for name, dimension in stored)
+            self.mismatch = (
+                f"the promoted lessons were embedded by {others}, and MG_EMBEDDER now gives {self._embedder.name}: "
+                "go back to that embedder, or run `memorygrid reindex`"
+            )
+            raise EmbedderMismatch(self.mismatch)
 
     async def follow(self, delta: CatalogDelta, since: int) -> None:
         """Takes over what changed after revision `since`, unless the index is behind already.
 
-        A running process waits a few seconds at most (`since` is below 0 in one that starts).
-        Raises `StoreUnavailable`.
+        A running process waits a few seconds at most, and notes a mismatch; one that starts (`since` is below 0) raises
+        `EmbedderMismatch`. Raises `StoreUnavailable`.
         """
-        if self.problem is not None:
+        if self.problem is not None or self.mismatch is not None:
             return
         try:
-            with anyio.fail_after(_PATIENCE_S if since >= 0 else None):
-                async with self._lock:
+            with anyio.fail_after(PATIENCE_S if since >= 0 else None):
+                async with self._turn():
                     await self._take_over(delta, max(since, 0))
         except (VectorsUnavailable, EmbedderUnavailable) as error:
             self._could_not_follow(error.detail)
         except TimeoutError:
-            self._could_not_follow(f"it did not take a change over within {_PATIENCE_S:g} s")
+            self._could_not_follow(f"it did not take a change over within {PATIENCE_S:g} s")
+        except EmbedderMismatch as error:
+            if since < 0:
+                raise
+            _log.error("the vector index cannot follow: %s", error.detail)
 
-    async def catch_up(self, revision: int) -> int:
-        """Brings the index to this revision of the object store, however long it takes; how many portions that were.
+    async def catch_up(self) -> int:
+        """Brings the index to the catalog's revision, however long it takes; how many portions that were.
 
         The index is asked for its revision each time, so that one that went away or was emptied is noticed also where
         there is nothing to take over. Raises `StoreUnavailable`, `EmbedderMismatch`.
         """
         portions = 0
-        async with self._lock:
-            try:
+        try:
+            async with self._turn():
                 if self._at is not None:
                     self._at = await self._vectors.prepare(self._embedder.name, self._embedder.dimension)
-                reflected = await self._reflected()
-                while reflected < revision:
-                    reflected = await self._apply(await self._delta(reflected))
+                while (reflected := await self._reflected()) < self._revision():
+                    delta = await self._delta(reflected)
+                    if delta.revision <= reflected:
+                        self.problem = BEHIND
+                        return portions
+                    await self._apply(delta)
                     portions += 1
-                self.problem = None
-            except (VectorsUnavailable, EmbedderUnavailable) as error:
-                self._behind(error.detail)
+                self.problem = self.mismatch = None
+        except (VectorsUnavailable, EmbedderUnavailable) as error:
+            self.problem = error.detail
         return portions
 
     async def rebuild(self) -> int:
@@ -73,23 +109,41 @@ class VectorsInStep:
 
         Raises `StoreUnavailable`, `VectorsUnavailable`, `EmbedderUnavailable`; what was embedded until then is kept.
         """
-        await self._embedder.open()
-        await self._vectors.reset(self._embedder.name, self._embedder.dimension)
-        self._at = None
-        reflected, count, complete = 0, 0, False
-        while not complete:
-            delta = await self._delta(reflected)
-            await self._vectors.apply(await self._with_vectors(delta.promoted), delta.removed, delta.revision)
-            reflected, complete = delta.revision, delta.complete
-            count += len(delta.promoted)
-        await self._store.forget_vectors(keep=self._embedder.name)
-        self._at = reflected
+        async with self._turn():
+            await self._embedder.open()
+            await self._reset()
+            reflected, count, complete = 0, 0, False
+            while not complete:
+                delta = await self._delta(reflected)
+                reflected, complete = await self._apply(delta), delta.complete
+                count += len(delta.promoted)
+            await self._store.forget_vectors(keep=self._embedder.name)
+            self.mismatch = None
+            self.problem = None if reflected >= self._revision() else BEHIND
         return count
+
+    def start_over(self) -> None:
+        """The object store is another one: what the index holds will be emptied and filled anew."""
+        self._of_another_store = True
+
+    @asynccontextmanager
+    async def _turn(self) -> AsyncIterator[None]:
+        """After whoever did not come to an end the index is asked anew what it reflects: part of it may be done, and
+        another process may have emptied or filled it.
+        """
+        async with self._lock:
+            try:
+                yield
+            except BaseException as error:
+                self._at = None
+                if isinstance(error, EmbedderMismatch):
+                    self.mismatch = error.detail
+                raise
 
     async def _take_over(self, delta: CatalogDelta, since: int) -> None:
         reflected = await self._reflected()
         if reflected < since:
-            self.problem = "the vector index is behind and will be brought up to date"
+            self.problem = BEHIND
         elif reflected < delta.revision:
             await self._apply(delta)
 
@@ -105,15 +159,20 @@ class VectorsInStep:
         """The revision that the vector index reflects. One that is ahead of the object store belonged to another store
         (the database was replaced, or restored from a backup): it is emptied and built anew.
         """
-        if self._at is None:
+        if self._at is None or self._of_another_store:
             await self._embedder.open()
             reflected = await self._vectors.prepare(self._embedder.name, self._embedder.dimension)
-            if reflected and reflected > await self._store.revision():
+            if self._of_another_store or (reflected and reflected > await self._store.revision()):
                 _log.warning("the vector index is of another object store: it will be rebuilt")
-                await self._vectors.reset(self._embedder.name, self._embedder.dimension)
+                await self._reset()
                 reflected = 0
             self._at = reflected
         return self._at
+
+    async def _reset(self) -> None:
+        await self._vectors.reset(self._embedder.name, self._embedder.dimension)
+        self._at = None
+        self._of_another_store = False
 
     async def _with_vectors(self, items: Sequence[CatalogItem]) -> list[StoredVectors]:
         missing = [item.copy for item in items if item.vectors is None]
@@ -125,9 +184,4 @@ class VectorsInStep:
 
     def _could_not_follow(self, why: str) -> None:
         _log.warning("the vector index could not follow: %s", why)
-        self._behind(why)
-
-    def _behind(self, why: str) -> None:
-        """The index is asked anew what it reflects: another process may have emptied or filled it in the meantime."""
         self.problem = why
-        self._at = None

@@ -66,6 +66,19 @@ async def test_while_another_process_is_at_work_a_change_waits_and_the_event_loo
     assert await folder.revision() == 1
 
 
+async def test_whoever_is_cancelled_does_not_wait_for_a_folder_that_hangs(root: Path) -> None:
+    folder = SkillFolder(root, lock_timeout_s=60)
+    held = locked(root)
+    start = time.monotonic()
+    with anyio.move_on_after(0.2):
+        await folder.apply([copy()], [], 1)
+    assert time.monotonic() - start < 30
+    os.close(held)
+    await folder.apply([], [], 2)
+    assert await folder.revision() == 2
+    assert len(contents(root)) == 1
+
+
 async def test_processes_that_share_a_folder_leave_whole_files_and_one_a_lesson(root: Path) -> None:
     folders = [SkillFolder(root), SkillFolder(root)]
     versions = [copy(title=f"Title {number}", body=f"{number} " * 3_000) for number in range(8)]

@@ -10,17 +10,18 @@ import pytest
 from application.incorporator.budget import LlmBudget
 from application.learner.ports import TextHit
 from application.shared.ports import LlmPrompt, LlmReply
-from domain.errors import EmbedderUnavailable, MemoryGridError, StoreUnavailable, VectorsUnavailable
+from domain.errors import EmbedderMismatch, EmbedderUnavailable, MemoryGridError, StoreUnavailable, VectorsUnavailable
 from domain.incorporator.match import FallbackReason, MatcherName, MatchResult, StrategyMode
 from domain.incorporator.rules import DslRule
 from domain.learner.lesson import Bin, Lesson
 from tests.fakes.examples import query
 from tests.fakes.scripted_llm import Late, Line, ScriptedLlm
 from tests.fakes.system import Incorporator, Learner
-from tests.fakes.unsteady import CountingTextIndex
+from tests.fakes.unsteady import CountingTextIndex, UnsteadyEmbedder
 from tests.unit.application.incorporator.replies import chooses
 
 RULE = DslRule(problem_type="flaky_upload", target_bin=Bin.SKILLS, query="retry uploads")
+RULE_WITHOUT_TEXT = DslRule(problem_type="retry downloads", target_bin=Bin.SKILLS, query="uploads retry")
 ASKED = query()
 UNRULED = query(problem_type="retry downloads", current_task_context={})
 LLM_MODES = [mode for mode in StrategyMode if mode is not StrategyMode.DSL_ONLY]
@@ -184,6 +185,21 @@ async def test_while_the_vectors_are_away_and_no_rule_matches_that_is_no_answer(
     of, _, _ = await incorporator(mode)
     getattr(of.learner, away).away = True
     with pytest.raises(error):
+        await of.match(UNRULED)
+
+
+@pytest.mark.parametrize("mode", StrategyMode)
+async def test_while_the_index_is_another_embedders_a_rules_text_match_is_found_and_nothing_else(
+    mode: StrategyMode,
+) -> None:
+    of, by_rule, _ = await incorporator(mode, rules=(RULE, RULE_WITHOUT_TEXT))
+    store, vectors = of.learner.store, of.learner.vectors
+    await Learner(store=store, vectors=vectors, embedder=UnsteadyEmbedder("another-v2")).catalog.reindex()
+    with pytest.raises(EmbedderMismatch):
+        await of.learner.catalog.reconcile()
+    if mode in DSL_MODES:
+        assert told(await of.match(ASKED)) == (MatcherName.DSL, by_rule.id)
+    with pytest.raises(EmbedderMismatch):
         await of.match(UNRULED)
 
 

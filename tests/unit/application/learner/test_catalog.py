@@ -426,7 +426,7 @@ async def test_a_decision_while_the_index_is_being_rebuilt_is_not_lost() -> None
     await learner.store.forget_vectors(keep="none")
 
     async def promote() -> None:
-        await learner.promoted(title="Retry two")
+        await all_of(learner.promoted(title="Retry two"))
 
     embedder.meanwhile.append(promote)
     await learner.catalog.reindex()

@@ -1,4 +1,4 @@
-"""The catalog while the vector index or the object store neither answers nor refuses."""
+"""The catalog while the vector index, the lessons folder or the object store neither answers nor refuses."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ import anyio
 
 from application.learner.ports import CatalogDelta, StoredVectors
 from domain.errors import StoreUnavailable
+from domain.learner.lesson import PromotedLesson
+from tests.fakes.fake_lesson_files import FakeLessonFiles
 from tests.fakes.fake_lesson_store import FakeLessonStore
 from tests.fakes.system import Learner
 from tests.fakes.together import together
@@ -20,6 +22,17 @@ class HangingIndex(UnsteadyVectorIndex):
     hangs = False
 
     async def apply(self, put: Sequence[StoredVectors], remove: Sequence[str], revision: int) -> None:
+        if self.hangs:
+            await anyio.sleep_forever()
+        await super().apply(put, remove, revision)
+
+
+class HangingFiles(FakeLessonFiles):
+    """While it `hangs`, nothing that is to be written comes to an end."""
+
+    hangs = False
+
+    async def apply(self, put: Sequence[PromotedLesson], remove: Sequence[str], revision: int) -> None:
         if self.hangs:
             await anyio.sleep_forever()
         await super().apply(put, remove, revision)
@@ -74,6 +87,43 @@ async def test_matching_goes_on_while_the_reconciler_waits_for_a_vector_index_th
     vectors.hangs = False
     await learner.catalog.reconcile()
     assert learner.catalog.problems == {}
+
+
+async def test_a_lessons_folder_that_hangs_holds_up_one_decision_for_five_seconds_and_no_other() -> None:
+    files = HangingFiles()
+    learner = Learner(files=files)
+    await learner.promoted(title="Retry one")
+    files.hangs = True
+    start = anyio.current_time()
+    with anyio.fail_after(60):
+        await learner.promoted(title="Retry two")
+    assert anyio.current_time() - start == 5
+    assert learner.catalog.problems == {"lessons_folder": "it did not take a change over within 5 s"}
+    await learner.promoted(title="Retry three")
+    assert anyio.current_time() - start == 5
+    assert await titles(learner) == ["Retry one", "Retry three", "Retry two"]
+    files.hangs = False
+    await learner.catalog.reconcile()
+    assert (len(files.texts), learner.catalog.problems) == (3, {})
+    await learner.promoted(title="Retry four")
+    assert len(files.texts) == 4
+
+
+async def test_matching_goes_on_while_the_reconciler_waits_for_a_lessons_folder_that_hangs() -> None:
+    files = HangingFiles()
+    learner = Learner(files=files)
+    await learner.catalog.refresh()
+    files.hangs = True
+    with anyio.fail_after(60):
+        await learner.promoted(title="Retry one")
+    async with anyio.create_task_group() as group:
+        group.start_soon(learner.catalog.reconcile)
+        await anyio.sleep(1)
+        start = anyio.current_time()
+        await learner.promoted(title="Retry two")
+        assert await titles(learner) == ["Retry one", "Retry two"]
+        assert anyio.current_time() == start
+        group.cancel_scope.cancel()
 
 
 async def test_those_who_wait_while_the_object_store_fails_one_of_them_fail_with_it() -> None:

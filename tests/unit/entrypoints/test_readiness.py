@@ -1,0 +1,33 @@
+"""What readiness tells of derived data."""
+
+from __future__ import annotations
+
+from entrypoints.readiness import LearnerReadiness
+from tests.fakes.system import Learner
+from tests.fakes.unsteady import UnsteadyEmbedder
+
+
+async def problems(learner: Learner) -> dict[str, tuple[bool, bool]]:
+    """Of each check, whether all is well, and whether it is vital."""
+    checks = await LearnerReadiness(store=learner.store, catalog=learner.catalog)()
+    return {check.name: (check.problem is None, check.vital) for check in checks}
+
+
+async def test_where_all_is_well_every_check_says_so() -> None:
+    learner = Learner()
+    await learner.promoted()
+    assert await problems(learner) == {
+        "object_store": (True, True),
+        "embedder": (True, True),
+        "vectors": (True, False),
+        "lessons_folder": (True, False),
+    }
+
+
+async def test_an_index_that_became_another_embedders_is_a_vital_problem() -> None:
+    learner = Learner()
+    await learner.promoted()
+    other = Learner(store=learner.store, vectors=learner.vectors, embedder=UnsteadyEmbedder("another-v2"))
+    await other.catalog.reindex()
+    await learner.promoted()
+    assert (await problems(learner))["embedder"] == (False, True)
