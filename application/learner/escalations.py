@@ -69,5 +69,5 @@ class EscalateLesson:
             )
             if await self._store.change(change):
                 if effect.deletes_copy:
-                    await self._catalog.refresh(force=True)
+                    await self._catalog.after_change()
                 return True

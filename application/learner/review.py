@@ -29,6 +29,8 @@ class ReviewCommand(msgspec.Struct, frozen=True, kw_only=True):
 class ReviewLesson:
     """Carries a person's decision out, in one transaction of the object store; matching follows at once.
 
+    What is stored is answered, also where matching cannot follow just now.
+
     Raises `UnknownLesson`, `StaleVersion`, `DecisionNotAllowed`.
     """
 
@@ -43,7 +45,7 @@ class ReviewLesson:
             before = await self._store.get(command.lesson_id)
             change = await self._change(before, command)
             if await self._store.change(change):
-                await self._catalog.refresh(force=True)
+                await self._catalog.after_change()
                 return change.lesson
 
     async def _change(self, before: Lesson, command: ReviewCommand) -> LessonChange:
@@ -84,7 +86,7 @@ class EraseLesson:
             lesson_id,
             LogEntry(lesson_id=lesson_id, event=Event.ERASED, at=self._clock.now(), actor=actor, detail={}),
         )
-        await self._catalog.refresh(force=True)
+        await self._catalog.after_change()
 
 
 def _detail(command: ReviewCommand) -> JsonObject:

@@ -147,6 +147,16 @@ async def test_an_effect_that_somebody_else_came_before_is_decided_anew(path: st
     assert len(await learner.store.log(before.id)) == 3
 
 
+async def test_an_effect_that_is_stored_is_answered_also_where_matching_cannot_follow() -> None:
+    learner = Learner()
+    before = await learner.promoted()
+    learner.store.fails = {"changes_since"}
+    assert await learner.escalate.disable(before.id, 1, ESCALATION_ID, WHY)
+    learner.store.fails = set()
+    assert await status(learner, before) == (Status.DISABLED, False)
+    assert len(learner.catalog) == 0
+
+
 async def test_a_store_that_is_away_is_told_so_that_the_delivery_is_repeated() -> None:
     learner = Learner()
     before = await learner.promoted()

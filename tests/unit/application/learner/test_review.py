@@ -17,6 +17,7 @@ from tests.fakes.examples import LESSON_ID, flag, lesson
 from tests.fakes.fake_lesson_store import FakeLessonStore
 from tests.fakes.system import Learner
 from tests.fakes.together import together
+from tests.fakes.unsteady import UnsteadyEmbedder
 
 
 def command(of: Lesson, decision: Decision, **other: Any) -> ReviewCommand:
@@ -224,6 +225,40 @@ async def test_an_erased_lesson_is_gone_from_everywhere() -> None:
 async def test_an_unknown_lesson_cannot_be_erased() -> None:
     with pytest.raises(UnknownLesson):
         await Learner().erase(LESSON_ID, actor="an admin")
+
+
+@pytest.mark.parametrize("decision", [Decision.APPROVE, Decision.EDIT, Decision.REJECT, Decision.DISABLE])
+async def test_a_decision_that_is_stored_is_answered_also_where_matching_cannot_follow(decision: Decision) -> None:
+    learner = Learner()
+    before = await learner.injected(title="Retry uploads")
+    if decision is not Decision.APPROVE:
+        before = await learner.decided(before, Decision.APPROVE)
+    assert len((await learner.search("retry", None, 10)).found) == (decision is not Decision.APPROVE)
+    learner.store.fails = {"changes_since"}
+    after = await learner.decided(before, decision)
+    assert await learner.store.get(before.id) == after
+    learner.store.fails = set()
+    found = (await learner.search("retry", None, 10)).found
+    assert len(found) == len(learner.catalog) == (after.status is Status.PROMOTED)
+    assert learner.catalog.revision == await learner.store.revision()
+
+
+async def test_a_decision_that_is_stored_is_answered_also_with_another_embedder_than_before() -> None:
+    first = Learner()
+    await first.promoted()
+    before = await first.injected()
+    second = Learner(store=first.store, embedder=UnsteadyEmbedder("another-v2"))
+    assert (await second.decided(before, Decision.REJECT)).status is Status.REJECTED
+
+
+async def test_an_erasure_is_answered_also_where_matching_cannot_follow() -> None:
+    learner = Learner()
+    before = await learner.promoted()
+    learner.store.fails = {"changes_since"}
+    await learner.erase(before.id, actor="an admin")
+    learner.store.fails = set()
+    await learner.catalog.refresh()
+    assert len(learner.catalog) == 0
 
 
 async def test_a_store_that_is_away_is_told_to_the_person() -> None:
