@@ -1,6 +1,6 @@
 """A lesson, its promoted copy, and the table that says which decision and which escalation effect moves it where.
 
-Source: the specification's *Feedback and Escalation* and the contract's *Lessons*.
+Told in `docs/explanation/feedback.md`.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""How promoted lessons are put in order for a query, and which texts of a lesson are embedded. Pure arithmetic.
+"""How promoted lessons are put in order for a query. Pure arithmetic.
 
-Source: the contract's *Matching*. A similarity is a cosine; a text match is a containment of normalised texts.
+Told in `docs/matching.md`. A similarity is a cosine; a text match is a containment of normalised texts.
 """
 
 from __future__ import annotations

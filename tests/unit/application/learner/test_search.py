@@ -1,4 +1,4 @@
-"""Search: text matches and similarity, in the contract's order, of what is promoted and of nothing else."""
+"""Search: text matches and similarity, in the order of `docs/matching.md`, of what is promoted and of nothing else."""
 
 from __future__ import annotations
 
