@@ -22,12 +22,12 @@ class OneAtATime:
         self._limiter = CapacityLimiter(1)
         self._lock = threading.Lock()
 
-    async def in_thread(self, call: Callable[[], Result], *, abandon: bool = False) -> Result:
+    async def in_thread(self, call: Callable[[], Result]) -> Result:
         """The call's result, computed in a worker thread.
 
-        A cancelled caller waits for the call to end; with `abandon` it does not, and the call runs on unheard.
+        A cancelled caller leaves at once. A call that has begun goes on to its end, and the next one waits for that.
         """
-        return await run_sync(self._locked, call, limiter=self._limiter, abandon_on_cancel=abandon)
+        return await run_sync(self._locked, call, limiter=self._limiter, abandon_on_cancel=True)
 
     async def at_once(self, call: Callable[[], Result]) -> Result:
         """The result of a short call, computed right here unless the data are in use: then in a worker thread."""

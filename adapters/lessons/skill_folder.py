@@ -54,10 +54,10 @@ class SkillFolder(LessonFiles):
         self._names = FolderNames()
 
     async def revision(self) -> int:
-        return await self._turns.in_thread(self._read_revision, abandon=True)
+        return await self._turns.in_thread(self._read_revision)
 
     async def apply(self, put: Sequence[PromotedLesson], remove: Sequence[str], revision: int) -> None:
-        await self._turns.in_thread(partial(self._apply, tuple(put), tuple(remove), revision), abandon=True)
+        await self._turns.in_thread(partial(self._apply, tuple(put), tuple(remove), revision))
 
     def _read_revision(self) -> int:
         with _explained(self._root):
