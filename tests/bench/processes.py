@@ -44,16 +44,24 @@ def memory(pid: int) -> Memory:
 
 
 def family(pid: int) -> list[int]:
-    """A process and all that it has started."""
-    children = [
-        int(child) for task in Path(f"/proc/{pid}/task").iterdir() for child in (task / "children").read_text().split()
-    ]
+    """A process and all that it has started, as far as they still run."""
+    try:
+        children = [
+            int(child)
+            for task in Path(f"/proc/{pid}/task").iterdir()
+            for child in (task / "children").read_text().split()
+        ]
+    except OSError:
+        return []
     return [pid, *(one for child in children for one in family(child))]
 
 
 def share_of_memory(pid: int) -> float:
-    """What a process holds resident, in MB; pages that several share count for each in part."""
-    lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
+    """What a process holds resident, in MB; pages that several share count for each in part. 0 once it has ended."""
+    try:
+        lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
+    except OSError:
+        return 0.0
     return next(int(line.split()[1]) / 1024 for line in lines if line.startswith("Pss:"))
 
 
