@@ -5,6 +5,8 @@ PostgreSQL tells by SQLSTATE, MySQL, MariaDB and TiDB by a number, SQLite (befor
 
 from __future__ import annotations
 
+import asyncio
+
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
@@ -99,7 +101,7 @@ def reason(error: Exception) -> str | None:
     """
     if isinstance(error, PoolTimeout):
         return "all connections are in use"
-    if isinstance(error, TimeoutError):
+    if isinstance(error, TimeoutError | asyncio.TimeoutError):  # two kinds before Python 3.11
         return "no answer in time"
     if isinstance(error, OSError):
         return f"it cannot be reached: {type(error).__name__}"

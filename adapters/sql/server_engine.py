@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from contextlib import suppress
 
 import anyio
@@ -47,7 +48,7 @@ class ServerEngine(Engine):
         try:
             return await connection.run_sync(lambda sync: carry_out(sync, work, writes=writes))
         except BaseException as error:
-            if not isinstance(error, Exception) or isinstance(error, OSError):
+            if not isinstance(error, Exception) or isinstance(error, OSError | asyncio.TimeoutError):
                 _cut(connection)
             raise
         finally:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import sqlite3
 
 import pytest
@@ -139,3 +140,11 @@ def test_an_error_of_our_own_is_not_the_databases() -> None:
     assert reason(ValueError("a mistake")) is None
     assert not should_try_again(ValueError("a mistake"))
     assert not is_lost(ValueError("a mistake"))
+
+
+def test_a_server_that_hangs_is_away_whichever_timeout_this_python_raises(monkeypatch: pytest.MonkeyPatch) -> None:
+    class EarlierTimeout(Exception):
+        """As asyncio's own is before Python 3.11."""
+
+    monkeypatch.setattr(asyncio, "TimeoutError", EarlierTimeout)
+    assert reason(EarlierTimeout()) == reason(TimeoutError()) == "no answer in time"
