@@ -6,31 +6,27 @@ import threading
 from collections.abc import Callable
 from typing import TypeVar
 
-from anyio import CapacityLimiter
-from anyio.to_thread import run_sync
+from adapters.threads import Threads
 
 Result = TypeVar("Result")
 
 
 class OneAtATime:
-    """Guards data that one thread may touch at a time.
-
-    Callers that wait do not take worker threads away from anybody else.
-    """
+    """Guards data that one thread may touch at a time: a thread of its own, so that nobody else's are taken away."""
 
     def __init__(self) -> None:
-        self._limiter = CapacityLimiter(1)
+        self._thread = Threads(1, "one-at-a-time")
         self._lock = threading.Lock()
 
     async def in_thread(self, call: Callable[[], Result]) -> Result:
-        """The call's result, computed in a worker thread.
+        """The call's result, computed in the thread.
 
         A cancelled caller leaves at once. A call that has begun goes on to its end, and the next one waits for that.
         """
-        return await run_sync(self._locked, call, limiter=self._limiter, abandon_on_cancel=True)
+        return await self._thread.run(lambda: self._locked(call))
 
     async def at_once(self, call: Callable[[], Result]) -> Result:
-        """The result of a short call, computed right here unless the data are in use: then in a worker thread."""
+        """The result of a short call, computed right here unless the data are in use: then in the thread."""
         if not self._lock.acquire(blocking=False):
             return await self.in_thread(call)
         try:

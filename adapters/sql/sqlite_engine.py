@@ -18,7 +18,7 @@ from sqlalchemy.exc import DBAPIError
 from sqlalchemy.pool import QueuePool, StaticPool
 
 from adapters.sql.engine import Engine, T, Work, carry_out
-from adapters.sql.threads import Threads
+from adapters.threads import Threads
 
 _READERS = 4
 #: Seconds that SQLite waits for another process's lock before it says that the database is locked.
