@@ -5,26 +5,30 @@ Every variable that is wrong is named in one message with what it allows. Secret
 
 from __future__ import annotations
 
-import math
-import os
 from collections.abc import Callable
 from enum import Enum
-from typing import TypeVar, cast
-from urllib.parse import urlsplit
+from typing import Any, TypeVar
 
 import msgspec
 
-from adapters.sql.dialects import parse_dsn
-from adapters.targets.webhook_signer import WebhookSigner
 from application.learner.search import SearchKind
 from domain.errors import InvalidConfiguration
 from domain.feedback.escalation import PathMode
 from domain.incorporator.match import StrategyMode
 from domain.incorporator.outcome import ANY_ACTION, AllowedActions
-from entrypoints.http.access import AccessPolicy
+from entrypoints.variables import (
+    Variable,
+    actions,
+    address,
+    dsn,
+    keys,
+    number,
+    one_of,
+    webhook_secret,
+    whole,
+)
 
 _T = TypeVar("_T")
-_E = TypeVar("_E", bound=Enum)
 
 
 class HilMode(str, Enum):
@@ -70,142 +74,71 @@ class LogFormat(str, Enum):
     JSON = "json"
 
 
-class _Invalid(msgspec.Struct, frozen=True):
-    """Stands in a field whose variable could not be read, until all of them are reported together."""
-
-    problem: str
-
-
 def _env(variable: str, read: Callable[[str], _T], default: _T) -> _T:
     """A field that takes its value from the environment; an unset or empty variable means the default."""
-
-    def value() -> _T:
-        text = os.environ.get(variable, "").strip()
-        if not text:
-            return default
-        try:
-            return read(text)
-        except InvalidConfiguration as error:
-            return cast("_T", _Invalid(f"{variable}: {error.detail}"))
-
-    return msgspec.field(default_factory=value)
-
-
-def _one_of(kind: type[_E]) -> Callable[[str], _E]:
-    def read(text: str) -> _E:
-        for member in kind:
-            if str(member.value).lower() == text.lower():
-                return member
-        allowed = ", ".join(str(member.value) for member in kind)
-        raise InvalidConfiguration(f"{text!r} is not one of {allowed}")
-
-    return read
-
-
-def _whole(least: int, most: int) -> Callable[[str], int]:
-    def read(text: str) -> int:
-        try:
-            value = int(text)
-        except ValueError:
-            value = least - 1
-        if not least <= value <= most:
-            raise InvalidConfiguration(f"{text!r} is not a whole number from {least} to {most}")
-        return value
-
-    return read
-
-
-def _number(least: float, most: float) -> Callable[[str], float]:
-    def read(text: str) -> float:
-        try:
-            value = float(text)
-        except ValueError:
-            value = math.nan
-        if not least <= value <= most:
-            raise InvalidConfiguration(f"{text!r} is not a number from {least:g} to {most:g}")
-        return value
-
-    return read
-
-
-def _dsn(text: str) -> str:
-    parse_dsn(text)
-    return text
-
-
-def _address(text: str) -> str:
-    parts = urlsplit(text)
-    if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise InvalidConfiguration("expected an address that begins with http:// or https:// and names a host")
-    return text
-
-
-def _keys(text: str) -> str:
-    AccessPolicy.parse(text)
-    return text
-
-
-def _actions(text: str) -> AllowedActions:
-    names = tuple(one.strip() for one in text.split(",") if one.strip())
-    if not names or not all(one.isprintable() for one in names):
-        raise InvalidConfiguration("expected the names of actions, separated by commas")
-    return AllowedActions(names)
-
-
-def _webhook_secret(text: str) -> str:
-    WebhookSigner(text)
-    return text
+    return msgspec.field(default_factory=Variable(variable, read, default))
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
     """The service's settings. `Settings()` reads the environment; keyword arguments take precedence over it.
 
+    An argument is a value of its field's type, or a text as the environment would have it.
+
     Raises `InvalidConfiguration`, whose message names every offending variable and its allowed values.
     """
 
-    feedback_dsn: str = _env("MG_FEEDBACK_TIDB_DSN", _dsn, "sqlite+aiosqlite:///./memorygrid_feedback.db")
-    lessons_dsn: str = _env("MG_TIDB_DSN", _dsn, "sqlite+aiosqlite:///./memorygrid_lessons.db")
+    feedback_dsn: str = _env("MG_FEEDBACK_TIDB_DSN", dsn, "sqlite+aiosqlite:///./memorygrid_feedback.db")
+    lessons_dsn: str = _env("MG_TIDB_DSN", dsn, "sqlite+aiosqlite:///./memorygrid_lessons.db")
     lessons_root: str = _env("MG_LESSONS_ROOT", str, "./lessons")
-    vector_backend: VectorBackend = _env("MG_VECTOR_BACKEND", _one_of(VectorBackend), VectorBackend.MEMORY)
+    vector_backend: VectorBackend = _env("MG_VECTOR_BACKEND", one_of(VectorBackend), VectorBackend.MEMORY)
     vector_dsn: str = _env("MG_VECTOR_DSN", str, "")
-    match_strategy_mode: StrategyMode = _env("MG_MATCH_STRATEGY_MODE", _one_of(StrategyMode), StrategyMode.DSL_THEN_LLM)
+    match_strategy_mode: StrategyMode = _env("MG_MATCH_STRATEGY_MODE", one_of(StrategyMode), StrategyMode.DSL_THEN_LLM)
     dsl_match_rules_path: str = _env("MG_DSL_MATCH_RULES_PATH", str, "./config/dsl_match_rules.json")
-    failure_threshold: int = _env("MG_FAILURE_THRESHOLD_X", _whole(1, 1_000_000), 3)
-    reviewer_path_mode: PathMode = _env("MG_REVIEWER_PATH_MODE", _one_of(PathMode), PathMode.HUMAN_ONLY)
-    hil_mode: HilMode = _env("MG_HIL_MODE", _one_of(HilMode), HilMode.LEARNER)
-    hil_base_url: str = _env("MG_HIL_BASE_URL", _address, "http://localhost:8000")
+    failure_threshold: int = _env("MG_FAILURE_THRESHOLD_X", whole(1, 1_000_000), 3)
+    reviewer_path_mode: PathMode = _env("MG_REVIEWER_PATH_MODE", one_of(PathMode), PathMode.HUMAN_ONLY)
+    hil_mode: HilMode = _env("MG_HIL_MODE", one_of(HilMode), HilMode.LEARNER)
+    hil_base_url: str = _env("MG_HIL_BASE_URL", address, "http://localhost:8000")
     hil_auth_header: str = _env("MG_HIL_AUTH_HEADER", str, "")
     auto_remediation_mode: RemediationMode = _env(
-        "MG_AUTO_REMEDIATION_MODE", _one_of(RemediationMode), RemediationMode.LEARNER
+        "MG_AUTO_REMEDIATION_MODE", one_of(RemediationMode), RemediationMode.LEARNER
     )
-    workflow_engine_base_url: str = _env("MG_WORKFLOW_ENGINE_BASE_URL", _address, "http://localhost:9000")
+    workflow_engine_base_url: str = _env("MG_WORKFLOW_ENGINE_BASE_URL", address, "http://localhost:9000")
     workflow_engine_auth_header: str = _env("MG_WORKFLOW_ENGINE_AUTH_HEADER", str, "")
-    webhook_secret: str = _env("MG_WEBHOOK_SECRET", _webhook_secret, "")
-    escalation_max_attempts: int = _env("MG_ESCALATION_MAX_ATTEMPTS", _whole(1, 1000), 12)
-    embedder: EmbedderKind = _env("MG_EMBEDDER", _one_of(EmbedderKind), EmbedderKind.HASHING)
-    embedder_url: str = _env("MG_EMBEDDER_URL", _address, "")
+    webhook_secret: str = _env("MG_WEBHOOK_SECRET", webhook_secret, "")
+    escalation_max_attempts: int = _env("MG_ESCALATION_MAX_ATTEMPTS", whole(1, 1000), 12)
+    embedder: EmbedderKind = _env("MG_EMBEDDER", one_of(EmbedderKind), EmbedderKind.HASHING)
+    embedder_url: str = _env("MG_EMBEDDER_URL", address, "")
     embedder_model: str = _env("MG_EMBEDDER_MODEL", str, "")
     embedder_api_key: str = _env("MG_EMBEDDER_API_KEY", str, "")
     llm_model: str = _env("MG_LLM_MODEL", str, "claude-haiku-5-5")
-    llm_timeout_s: float = _env("MG_LLM_TIMEOUT_S", _number(0.1, 600), 20.0)
+    llm_timeout_s: float = _env("MG_LLM_TIMEOUT_S", number(0.1, 600), 20.0)
     anthropic_api_key: str = _env("ANTHROPIC_API_KEY", str, "")
-    anthropic_base_url: str = _env("ANTHROPIC_BASE_URL", _address, "")
-    allowed_actions: AllowedActions = _env("MG_ALLOWED_ACTIONS", _actions, ANY_ACTION)
-    search: SearchKind = _env("MG_SEARCH", _one_of(SearchKind), SearchKind.HYBRID)
-    fallback_min_similarity: float | None = _env("MG_FALLBACK_MIN_SIMILARITY", _number(0, 1), None)
-    catalog_refresh_s: float = _env("MG_CATALOG_REFRESH_S", _number(0.01, 3600), 1.0)
-    request_timeout_s: float = _env("MG_REQUEST_TIMEOUT_S", _number(0.1, 3600), 30.0)
-    max_body_bytes: int = _env("MG_MAX_BODY_BYTES", _whole(1024, 1 << 30), 1 << 20)
-    api_keys: str = _env("MG_API_KEYS", _keys, "")
+    anthropic_base_url: str = _env("ANTHROPIC_BASE_URL", address, "")
+    allowed_actions: AllowedActions = _env("MG_ALLOWED_ACTIONS", actions, ANY_ACTION)
+    search: SearchKind = _env("MG_SEARCH", one_of(SearchKind), SearchKind.HYBRID)
+    fallback_min_similarity: float | None = _env("MG_FALLBACK_MIN_SIMILARITY", number(0, 1), None)
+    catalog_refresh_s: float = _env("MG_CATALOG_REFRESH_S", number(0.01, 3600), 1.0)
+    request_timeout_s: float = _env("MG_REQUEST_TIMEOUT_S", number(0.1, 3600), 30.0)
+    max_body_bytes: int = _env("MG_MAX_BODY_BYTES", whole(1024, 1 << 30), 1 << 20)
+    api_keys: str = _env("MG_API_KEYS", keys, "")
     allowed_hosts: str = _env("MG_ALLOWED_HOSTS", str, "")
-    learner_api: Switch = _env("MG_LEARNER_API", _one_of(Switch), Switch.ON)
-    feedback_retention_days: int | None = _env("MG_FEEDBACK_RETENTION_DAYS", _whole(1, 36_500), None)
-    log_level: LogLevel = _env("MG_LOG_LEVEL", _one_of(LogLevel), LogLevel.INFO)
-    log_format: LogFormat = _env("MG_LOG_FORMAT", _one_of(LogFormat), LogFormat.CONSOLE)
+    learner_api: Switch = _env("MG_LEARNER_API", one_of(Switch), Switch.ON)
+    feedback_retention_days: int | None = _env("MG_FEEDBACK_RETENTION_DAYS", whole(1, 36_500), None)
+    log_level: LogLevel = _env("MG_LOG_LEVEL", one_of(LogLevel), LogLevel.INFO)
+    log_format: LogFormat = _env("MG_LOG_FORMAT", one_of(LogFormat), LogFormat.CONSOLE)
 
     def __post_init__(self) -> None:
-        values = [getattr(self, name) for name in self.__struct_fields__]
-        problems = [value.problem for value in values if isinstance(value, _Invalid)] or self._contradictions()
+        problems = []
+        for name, variable in _VARIABLES.items():
+            given = getattr(self, name)
+            try:
+                value = variable.value_of(given)
+            except InvalidConfiguration as error:
+                problems.append(error.detail)
+            else:
+                if value is not given:
+                    msgspec.structs.force_setattr(self, name, value)
+        problems = problems or self._contradictions()
         if problems:
             listed = "".join(f"\n  - {problem}" for problem in problems)
             raise InvalidConfiguration(f"the configuration is not usable, please correct:{listed}")
@@ -230,6 +163,10 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     def __repr__(self) -> str:
         shown = (f"{name}={getattr(self, name)!r}" for name in self.__struct_fields__ if name not in _SECRET)
         return f"Settings({', '.join(shown)})"
+
+
+#: The variable of each field.
+_VARIABLES: dict[str, Variable[Any]] = {one.name: one.default_factory for one in msgspec.structs.fields(Settings)}
 
 
 def _check_vector_dsn(backend: VectorBackend, dsn: str) -> None:

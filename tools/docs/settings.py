@@ -97,7 +97,7 @@ def _allowed(hint: Any, reader: ast.expr) -> str:
         return ", ".join(code(str(one.value)) for one in hint)
     if isinstance(reader, ast.Call) and isinstance(reader.func, ast.Name):
         least, most = (ast.unparse(one).replace("_", "") for one in reader.args)
-        kind = {"_whole": "whole number", "_number": "number"}[reader.func.id]
+        kind = {"whole": "whole number", "number": "number"}[reader.func.id]
         return f"a {kind} from {_number(least)} to {_number(most)}"
     return _KINDS.get(ast.unparse(reader), "text")
 
@@ -108,11 +108,11 @@ def _number(text: str) -> str:
 
 _KINDS = {
     "str": "text",
-    "_dsn": "a database's address",
-    "_address": "an http(s) address",
-    "_keys": "keys, between commas",
-    "_actions": "names, between commas",
-    "_webhook_secret": "`whsec_` and base64",
+    "dsn": "a database's address",
+    "address": "an http(s) address",
+    "keys": "keys, between commas",
+    "actions": "names, between commas",
+    "webhook_secret": "`whsec_` and base64",
 }
 
 
