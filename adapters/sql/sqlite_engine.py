@@ -14,7 +14,7 @@ from typing import Any, Generic
 import anyio.to_thread
 from sqlalchemy import Connection, create_engine, event
 from sqlalchemy.engine import URL
-from sqlalchemy.exc import DBAPIError
+from sqlalchemy.exc import DBAPIError, IntegrityError
 from sqlalchemy.pool import QueuePool, StaticPool
 
 from adapters.sql.engine import Engine, T, Work, carry_out
@@ -33,7 +33,7 @@ class SqliteEngine(Engine):
     """WAL with `synchronous=FULL`: what is committed survives a power cut, and readers never wait for the writer."""
 
     def __init__(self, url: URL) -> None:
-        in_memory = url.database in (None, "", ":memory:")
+        self._in_memory = in_memory = url.database in (None, "", ":memory:")
         self._engine = create_engine(
             url,
             isolation_level="AUTOCOMMIT",
@@ -75,14 +75,20 @@ class SqliteEngine(Engine):
             self._writing = self._engine.connect()
         try:
             return running.run(self._writing)
+        except IntegrityError:
+            raise
         except DBAPIError:
-            self._forget_writing()
+            self._forget_writing(failed=True)
             raise
 
-    def _forget_writing(self) -> None:
-        if self._writing is not None:
-            self._writing.close()
-            self._writing = None
+    def _forget_writing(self, *, failed: bool = False) -> None:
+        """One that failed may have its transaction still, and nobody gets it again (in memory it is the database)."""
+        if self._writing is None:
+            return
+        if failed and not self._in_memory:
+            self._writing.invalidate()
+        self._writing.close()
+        self._writing = None
 
 
 class _GivenUp(Exception):
