@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable
-from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, suppress
 
 from litestar.types import ASGIApp
 
+from adapters.lessons.watch import SqliteWatch
 from adapters.per_event_loop import Closable
 from domain.errors import StoreUnavailable
 from entrypoints.background import feedback_housekeeping, lesson_housekeeping, miss_housekeeping, reconciler, running
@@ -32,8 +33,6 @@ def incorporator_app(container: IncorporatorContainer | None = None) -> ASGIApp:
     @asynccontextmanager
     async def lifespan() -> AsyncIterator[None]:
         learner = container.learner
-        await learner.catalog().refresh()
-        await container.database().open()
         jobs = [
             container.dispatcher().run,
             container.misses().run,
@@ -42,11 +41,12 @@ def incorporator_app(container: IncorporatorContainer | None = None) -> ASGIApp:
             feedback_housekeeping(container.store(), learner.clock(), settings.feedback_retention_days),
             miss_housekeeping(container.miss_store()),
         ]
-        try:
-            async with running(jobs):
-                yield
-        finally:
-            await close_incorporator(container)
+        async with AsyncExitStack() as opened:
+            opened.push_async_callback(close_incorporator, container)
+            await learner.catalog().refresh()
+            await container.database().open()
+            await opened.enter_async_context(running(jobs))
+            yield
 
     learner_services = _learner_services(container.learner) if settings.learner_api is Switch.ON else None
     readiness = IncorporatorReadiness(
@@ -68,34 +68,38 @@ def learner_app(container: LearnerContainer | None = None) -> ASGIApp:
 
     @asynccontextmanager
     async def lifespan() -> AsyncIterator[None]:
-        await container.catalog().refresh()
         jobs = [reconciler(container.catalog()), lesson_housekeeping(container.store(), container.clock())]
-        try:
-            async with running(jobs):
-                yield
-        finally:
-            await close_learner(container)
+        async with AsyncExitStack() as opened:
+            opened.push_async_callback(close_learner, container)
+            await container.catalog().refresh()
+            await opened.enter_async_context(running(jobs))
+            yield
 
     return create_learner_app(_learner_services(container), _options(settings, _learner_readiness(container), lifespan))
 
 
 async def close_learner(container: LearnerContainer) -> None:
-    """Closes what the Learner holds open."""
-    for part in (container.vectors(), container.embedder()):
-        if isinstance(part, Closable):
-            await part.aclose()
-    await container.database().aclose()
+    """Closes what the Learner holds open, each part whatever becomes of the others."""
+    async with AsyncExitStack() as parts:
+        parts.push_async_callback(container.database().aclose)
+        for part in (container.embedder(), container.vectors()):
+            if isinstance(part, Closable):
+                parts.push_async_callback(part.aclose)
+        watch = container.watch()
+        if isinstance(watch, SqliteWatch):
+            parts.callback(watch.close)
 
 
 async def close_incorporator(container: IncorporatorContainer) -> None:
-    """Stores the misses that are still noted, and closes everything that is open."""
-    with suppress(StoreUnavailable):
-        await container.misses().write()
-    for target in container.targets().values():
-        await target.aclose()
-    await container.llm().aclose()
-    await container.database().aclose()
-    await close_learner(container.learner)
+    """Stores the misses that are still noted, and closes everything that is open, as above."""
+    async with AsyncExitStack() as parts:
+        parts.push_async_callback(close_learner, container.learner)
+        parts.push_async_callback(container.database().aclose)
+        parts.push_async_callback(container.llm().aclose)
+        for target in container.targets().values():
+            parts.push_async_callback(target.aclose)
+        with suppress(StoreUnavailable):
+            await container.misses().write()
 
 
 def _learner_services(container: LearnerContainer) -> LearnerServices:

@@ -1,0 +1,124 @@
+"""All that is open is closed, whatever fails at the start or while closing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+from dependency_injector import providers
+
+from adapters.lessons.watch import SqliteWatch
+from domain.errors import StoreUnavailable
+from entrypoints.apps import close_incorporator, close_learner, incorporator_app, learner_app
+from entrypoints.container import IncorporatorContainer, LearnerContainer
+from entrypoints.settings import Settings
+
+
+class Part:
+    """Notes that it was closed, and fails at it where it should."""
+
+    def __init__(self, name: str, closed: list[str], *, fails: bool = False) -> None:
+        self._name = name
+        self._closed = closed
+        self._fails = fails
+
+    async def aclose(self) -> None:
+        self._closed.append(self._name)
+        if self._fails:
+            raise OSError(self._name)
+
+
+class NotedWatch(SqliteWatch):
+    def __init__(self, closed: list[str]) -> None:
+        super().__init__("no.db")
+        self._closed = closed
+
+    def close(self) -> None:
+        self._closed.append("watch")
+
+
+class LostCatalog:
+    async def refresh(self) -> None:
+        raise StoreUnavailable("the object store is away")
+
+    reconcile = refresh
+
+
+LEARNER_PARTS = ["database", "embedder", "vectors", "watch"]
+
+
+def replace(learner: LearnerContainer, names: Iterable[str], closed: list[str], *, fail: bool = False) -> None:
+    for name in names:
+        part = NotedWatch(closed) if name == "watch" else Part(name, closed, fails=fail)
+        getattr(learner, name).override(providers.Object(part))
+
+
+@pytest.fixture
+def settings(tmp_path: Path) -> Settings:
+    (tmp_path / "rules.json").write_text('{"rules": []}')
+    return Settings(
+        feedback_dsn=f"sqlite+aiosqlite:///{tmp_path / 'feedback.db'}",
+        lessons_dsn=f"sqlite+aiosqlite:///{tmp_path / 'lessons.db'}",
+        lessons_root=str(tmp_path / "lessons"),
+        dsl_match_rules_path=str(tmp_path / "rules.json"),
+    )
+
+
+@pytest.mark.parametrize("fail", [False, True])
+async def test_every_part_of_the_learner_is_closed_whatever_becomes_of_the_others(
+    settings: Settings, fail: bool
+) -> None:
+    learner, closed = LearnerContainer(settings=settings), list[str]()
+    replace(learner, LEARNER_PARTS, closed, fail=fail)
+    with suppress(OSError):
+        await close_learner(learner)
+    assert sorted(closed) == LEARNER_PARTS
+
+
+@pytest.mark.parametrize("fail", [False, True])
+async def test_every_part_of_the_incorporator_is_closed_whatever_becomes_of_the_others(
+    settings: Settings, fail: bool
+) -> None:
+    container, closed = IncorporatorContainer(settings=settings), list[str]()
+    replace(container.learner, LEARNER_PARTS, closed, fail=fail)
+    for name in ("database", "llm"):
+        getattr(container, name).override(providers.Object(Part(f"own {name}", closed, fails=fail)))
+    targets = {number: Part(f"target {number}", closed, fails=fail) for number in (1, 2)}
+    container.targets.override(providers.Object(targets))
+    with suppress(OSError):
+        await close_incorporator(container)
+    assert sorted(closed) == sorted([*LEARNER_PARTS, "own database", "own llm", "target 1", "target 2"])
+
+
+async def started(app: Any) -> str:
+    """How the app answers the server that starts it."""
+    answers: list[str] = []
+
+    async def receive() -> dict[str, str]:
+        return {"type": "lifespan.startup"}
+
+    async def send(message: Any) -> None:
+        answers.append(message["type"])
+
+    with suppress(Exception):  # in a group, which Python 3.10 does not have
+        await app({"type": "lifespan", "asgi": {"version": "3.0"}, "state": {}, "app": app}, receive, send)
+    return answers[0]
+
+
+async def test_a_learners_start_that_fails_leaves_nothing_open(settings: Settings) -> None:
+    learner, closed = LearnerContainer(settings=settings), list[str]()
+    replace(learner, LEARNER_PARTS[1:], closed)
+    learner.catalog.override(providers.Object(LostCatalog()))
+    assert await started(learner_app(learner)) == "lifespan.startup.failed"
+    assert sorted(closed) == LEARNER_PARTS[1:]
+
+
+async def test_an_incorporators_start_that_fails_leaves_nothing_open(settings: Settings) -> None:
+    container, closed = IncorporatorContainer(settings=settings), list[str]()
+    replace(container.learner, LEARNER_PARTS[1:], closed)
+    container.learner.catalog.override(providers.Object(LostCatalog()))
+    assert await started(incorporator_app(container)) == "lifespan.startup.failed"
+    assert sorted(closed) == LEARNER_PARTS[1:]
