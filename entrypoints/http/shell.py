@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import itertools
 import secrets
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from litestar.types import ASGIApp, Message, Receive, Scope, Send
@@ -61,10 +61,16 @@ class Shell:
             await problem_answer(busy, scope)(scope, receive, reply)
             return
         self._in_flight += 1
+        reply.when_it_begins = self._leave
         try:
             await self._answered_in_time(scope, receive, reply)
         finally:
-            self._in_flight -= 1
+            if not reply.started:
+                self._leave()
+
+    def _leave(self) -> None:
+        """A request is in flight until its answer has begun: a client that does not read it keeps nobody out."""
+        self._in_flight -= 1
 
     def _state(self, scope: Scope, request_id: str) -> dict[str, Any]:
         state: dict[str, Any] = {**scope.get("state", {}), "request_id": request_id, "path": scope["path"]}
@@ -101,7 +107,7 @@ class Shell:
 class _Reply:
     """Sends an answer with the headers that every one has, and without its body where HEAD asked."""
 
-    __slots__ = ("_send", "is_head", "request_id", "started", "watch")
+    __slots__ = ("_send", "is_head", "request_id", "started", "watch", "when_it_begins")
 
     def __init__(self, send: Send, request_id: str, *, is_head: bool) -> None:
         self._send = send
@@ -109,12 +115,15 @@ class _Reply:
         self.is_head = is_head
         self.started = False
         self.watch: Watch | None = None
+        self.when_it_begins: Callable[[], None] | None = None
 
     async def __call__(self, message: Message) -> None:
         if message["type"] == "http.response.start":
             self.started = True
             if self.watch is not None:
                 self.watch.end()
+            if self.when_it_begins is not None:
+                self.when_it_begins()
             own = (b"x-request-id", self.request_id.encode("ascii"))
             message["headers"] = [*message["headers"], *_EVERYWHERE, own]
         elif self.is_head and message["type"] == "http.response.body":

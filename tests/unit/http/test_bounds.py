@@ -149,3 +149,36 @@ async def test_a_large_body_that_is_refused_takes_no_room() -> None:
         for _ in range(100):
             assert (await client.post("/incorporator/invoke", content=b"[".ljust(MIB))).status_code == 400
         assert (await client.post("/incorporator/invoke", content=json.dumps(QUERY).ljust(MIB))).status_code == 200
+
+
+async def test_a_client_that_does_not_read_its_answer_keeps_nobody_out() -> None:
+    app = incorporator(Stub(), max_in_flight=1)
+    is_read = anyio.Event()
+
+    async def receive() -> dict[str, Any]:
+        return {"type": "http.request", "body": json.dumps(QUERY).encode(), "more_body": False}
+
+    async def send(message: dict[str, Any]) -> None:
+        if message["type"] == "http.response.body":
+            await is_read.wait()
+
+    scope = {
+        "type": "http",
+        "asgi": {"version": "3.0"},
+        "http_version": "1.1",
+        "method": "POST",
+        "scheme": "http",
+        "path": "/incorporator/invoke",
+        "raw_path": b"/incorporator/invoke",
+        "root_path": "",
+        "query_string": b"",
+        "headers": [(b"host", b"127.0.0.1"), (b"content-type", b"application/json")],
+        "client": ("127.0.0.1", 50_000),
+        "server": ("127.0.0.1", 8001),
+    }
+    async with anyio.create_task_group() as group, client_of(app) as client:
+        group.start_soon(app, scope, receive, send)
+        await anyio.sleep(0.05)
+        for _ in range(3):
+            assert (await client.post("/incorporator/invoke", json=QUERY)).status_code == 200
+        is_read.set()
