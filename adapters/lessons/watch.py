@@ -26,7 +26,7 @@ class SqliteWatch(CatalogWatch):
     def look(self) -> int:
         try:
             return self._data_version()
-        except sqlite3.Error:
+        except (sqlite3.Error, OSError):
             self.close()
             return next(self._failures)
 
