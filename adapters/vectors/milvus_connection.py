@@ -39,8 +39,8 @@ class MilvusAddress(msgspec.Struct, frozen=True):
         try:
             parts = urlsplit(dsn)
             port = parts.port or (443 if parts.scheme == "https" else 19530)
-        except ValueError as error:
-            raise InvalidConfiguration(_EXPECTED) from error
+        except ValueError:  # which may quote a part of the password
+            raise InvalidConfiguration(_EXPECTED) from None
         if parts.scheme not in ("http", "https") or not parts.hostname:
             raise InvalidConfiguration(_EXPECTED)
         if find_spec("pymilvus") is None:

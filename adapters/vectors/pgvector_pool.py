@@ -38,8 +38,8 @@ def parse_pgvector_dsn(dsn: str) -> str:
     """The address as asyncpg takes it. Raises `InvalidConfiguration`, which never shows the password."""
     try:
         url = make_url(dsn)
-    except (ArgumentError, ValueError) as error:
-        raise InvalidConfiguration(f"not a database address; {_EXPECTED}") from error
+    except (ArgumentError, ValueError):  # which may quote a part of the password
+        raise InvalidConfiguration(f"not a database address; {_EXPECTED}") from None
     if url.drivername not in ("postgresql", "postgres", "postgresql+asyncpg") or not url.database:
         raise InvalidConfiguration(_EXPECTED)
     return _for_asyncpg(url).render_as_string(hide_password=False)
