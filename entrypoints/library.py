@@ -124,7 +124,12 @@ class ReviewQueue:
 
     async def list(self) -> Sequence[tuple[Lesson, QueuedLesson]]:
         """The lessons that await review, longest waiting first, each with the reason."""
-        return await self._store.queue()
+        page = await self._store.queue()
+        waiting = list(page.waiting)
+        while page.next_cursor is not None:
+            page = await self._store.queue(cursor=page.next_cursor)
+            waiting += page.waiting
+        return waiting
 
 
 class ReviewService:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
+from functools import partial
 
-import msgspec
 from sqlalchemy import Connection, delete, func, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
 from adapters.lessons.catalog_rows import changes_since, copies, current_revision, demote, promote, put_vectors
+from adapters.lessons.review_queue import queue_page
 from adapters.lessons.rows import lesson_of, lesson_row, log_of, log_row
 from adapters.lessons.statements import (
     ADD_LOG,
@@ -39,11 +40,12 @@ from application.learner.ports import (
     LessonFilter,
     LessonPage,
     LessonStore,
+    QueuePage,
 )
 from application.shared.ports import IdempotencyRecord
 from domain.errors import KeyReused, RequestInProgress, UnknownLesson
-from domain.learner.lesson import Lesson, PromotedLesson, Status
-from domain.learner.log import Event, Flag, LogEntry, QueuedLesson
+from domain.learner.lesson import Lesson, PromotedLesson
+from domain.learner.log import LogEntry
 from domain.learner.ranking import normalised
 
 _REQUESTS = Requests(lesson_requests)
@@ -84,8 +86,8 @@ class SqlLessonStore(LessonStore):
 
         return await self._database.read(work)
 
-    async def queue(self, limit: int = 1_000) -> Sequence[tuple[Lesson, QueuedLesson]]:
-        return await self._database.read(lambda connection: _queue(connection, limit))
+    async def queue(self, limit: int = 1_000, cursor: str | None = None) -> QueuePage:
+        return await self._database.read(partial(queue_page, limit=limit, cursor=cursor))
 
     async def add(self, changes: Sequence[LessonChange], request: IdempotencyRecord | None = None) -> bytes | None:
         requests = [request] if request else []
@@ -197,33 +199,3 @@ def _change(connection: Connection, change: LessonChange) -> bool:
     elif change.deletes_copy:
         demote(connection, lesson.id)
     return True
-
-
-def _queue(connection: Connection, limit: int) -> list[tuple[Lesson, QueuedLesson]]:
-    pending = select(*LESSON_COLUMNS).where(lessons.c.status == Status.PENDING_REVIEW.value)
-    first = pending.order_by(lessons.c.updated_at, lessons.c.id).limit(limit)
-    waiting = [lesson_of(row) for row in connection.execute(first)]
-    flags = _latest_flags(connection)
-    return [(lesson, _queued(lesson, flags.get(lesson.id))) for lesson in waiting]
-
-
-def _latest_flags(connection: Connection) -> dict[str, LogEntry]:
-    """The last flag of each lesson that awaits review."""
-    latest = (
-        select(func.max(lesson_log.c.seq))
-        .join(lessons, lessons.c.id == lesson_log.c.lesson_id)
-        .where(
-            lessons.c.status == Status.PENDING_REVIEW.value,
-            lesson_log.c.event == Event.RUNTIME_FAILURE_FLAGGED.value,
-        )
-        .group_by(lesson_log.c.lesson_id)
-    )
-    rows = connection.execute(select(*LOG_COLUMNS).where(lesson_log.c.seq.in_(latest)))
-    return {entry.lesson_id: entry for entry in map(log_of, rows)}
-
-
-def _queued(lesson: Lesson, flagged: LogEntry | None) -> QueuedLesson:
-    if flagged is None:
-        return QueuedLesson(lesson_id=lesson.id, reason=Event.INJECTED.value, flag=None)
-    flag = msgspec.convert(flagged.detail, Flag)
-    return QueuedLesson(lesson_id=lesson.id, reason=flag.reason, flag=flag)

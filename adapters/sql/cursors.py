@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import binascii
 import re
+from datetime import datetime, timedelta, timezone
 
 from domain.errors import FieldError, InvalidInput
 
@@ -40,6 +41,23 @@ def decode_id(cursor: str) -> str:
     if not _ID.fullmatch(position):
         raise bad_cursor()
     return position
+
+
+def encode_moment(at: datetime, row_id: str) -> str:
+    """A cursor in an order by moment, and by id where moments are equal."""
+    return encode_cursor(f"{at.astimezone(timezone.utc).isoformat()} {row_id}")
+
+
+def decode_moment(cursor: str) -> tuple[datetime, str]:
+    """Raises `InvalidInput` for a cursor that `encode_moment` has not made."""
+    moment, _, row_id = decode_cursor(cursor).partition(" ")
+    try:
+        at = datetime.fromisoformat(moment)
+    except ValueError:
+        raise bad_cursor() from None
+    if at.utcoffset() != timedelta(0) or not _ID.fullmatch(row_id):
+        raise bad_cursor()
+    return at, row_id
 
 
 def bad_cursor() -> InvalidInput:

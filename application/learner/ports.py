@@ -34,6 +34,13 @@ class LessonPage(msgspec.Struct, frozen=True, kw_only=True):
     next_cursor: str | None
 
 
+class QueuePage(msgspec.Struct, frozen=True, kw_only=True):
+    """Lessons that await review, longest waiting first, each with the reason. `next_cursor` is as above."""
+
+    waiting: Sequence[tuple[Lesson, QueuedLesson]]
+    next_cursor: str | None
+
+
 class StoredVectors(msgspec.Struct, frozen=True, kw_only=True):
     """A lesson's embeddings: `count` vectors of the embedder's dimension, little-endian float32, one after the other.
 
@@ -98,8 +105,8 @@ class LessonStore(Protocol):
         """Oldest first. Raises `UnknownLesson`."""
 
     @abstractmethod
-    async def queue(self, limit: int = 1_000) -> Sequence[tuple[Lesson, QueuedLesson]]:
-        """The first `limit` lessons that await review, longest waiting first."""
+    async def queue(self, limit: int = 1_000, cursor: str | None = None) -> QueuePage:
+        """Up to `limit` lessons that await review. Raises `InvalidInput` as `page` does."""
 
     @abstractmethod
     async def add(self, changes: Sequence[LessonChange], request: IdempotencyRecord | None = None) -> bytes | None:

@@ -70,7 +70,7 @@ class Service:
 
     async def queue(self) -> list[QueueItem]:
         """The lessons that await review, longest waiting first."""
-        return await self._get("/lessons/review/queue", list[QueueItem])
+        return await self._pages("/lessons/review/queue", {}, None, QueueItem)
 
     async def decide(self, lesson_id: str, decision: Decision, said: Said) -> LessonAnswer:
         return await self._post(f"/lessons/{_part(lesson_id)}/{decision.value}", LessonAnswer, said)

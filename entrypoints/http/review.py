@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import msgspec
 
 from application.learner.review import ReviewCommand
 from domain.errors import DecisionNotAllowed, StaleVersion, StoreUnavailable, UnknownLesson
-from domain.learner.lesson import Decision, LessonEdit
+from domain.learner.lesson import Decision, Lesson, LessonEdit
+from domain.learner.log import QueuedLesson
 from entrypoints.http import examples
 from entrypoints.http.access import Permission
 from entrypoints.http.answers import Answer, answer, nothing
-from entrypoints.http.identifiers import Limit, uuid_parameter
+from entrypoints.http.identifiers import PAGED, Cursor, Limit, uuid_parameter
 from entrypoints.http.lesson_wire import DecisionBody, EditBody, LessonAnswer, QueueItem, queue_item, shown
 from entrypoints.http.operation import Call, Route
+from entrypoints.http.paging import page
 from entrypoints.http.services import LearnerServices
 from entrypoints.http.wire import Body
 
@@ -22,6 +26,7 @@ EDIT = Body(EditBody, default=EditBody())
 
 class QueueParameters(msgspec.Struct, frozen=True):
     limit: Limit = 1_000
+    cursor: Cursor | None = None
 
 
 _DECIDING = (UnknownLesson, StaleVersion, DecisionNotAllowed, StoreUnavailable)
@@ -33,13 +38,22 @@ _DECIDING = (UnknownLesson, StaleVersion, DecisionNotAllowed, StoreUnavailable)
     permission=Permission.READ,
     query=QueueParameters,
     answers=list[QueueItem],
+    headers=PAGED,
     raises=[StoreUnavailable],
     answer_example=[examples.FLAGGED],
 )
 async def review_queue(services: LearnerServices, call: Call) -> Answer:
-    """The lessons that await review, longest waiting first, each with the reason"""
-    parameters, _ = call.query(QueueParameters)
-    return answer([queue_item(lesson, queued) for lesson, queued in await services.lessons.queue(parameters.limit)])
+    """The lessons that await review, longest waiting first, each with the reason
+
+    While there are more, the `Link` header leads to the next page.
+    """
+    parameters, given = call.query(QueueParameters)
+
+    async def read(limit: int, cursor: str | None) -> tuple[Sequence[tuple[Lesson, QueuedLesson]], str | None]:
+        found = await services.lessons.queue(limit, cursor)
+        return found.waiting, found.next_cursor
+
+    return await page(call, parameters, given, read, lambda one: queue_item(*one))
 
 
 @Route(

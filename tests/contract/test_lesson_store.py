@@ -20,7 +20,7 @@ from application.learner.ports import (
 )
 from domain.errors import InvalidInput, KeyReused, RequestInProgress, UnknownLesson
 from domain.learner.lesson import Bin, Lesson, PromotedLesson, Status, promoted_copy
-from domain.learner.log import Event, LogEntry
+from domain.learner.log import Event, LogEntry, QueuedLesson
 from domain.values import JsonObject
 from tests.fakes.clock import START, CountingIds
 from tests.fakes.examples import (
@@ -384,11 +384,30 @@ async def test_the_queue_holds_what_awaits_review_longest_waiting_first(lessons:
     one, other, third, fourth = many(4)
     await added(lessons, fourth, other, one, third)
     await promote(lessons, other)
-    queue = await lessons.queue()
+    queue = (await lessons.queue()).waiting
     assert [found for found, _ in queue] == [one, third, fourth]
-    assert [found for found, _ in await lessons.queue(2)] == [one, third]
+    assert [found for found, _ in (await lessons.queue(2)).waiting] == [one, third]
     for found, why in queue:
         assert (why.lesson_id, why.reason, why.flag) == (found.id, "injected", None)
+
+
+async def test_the_queue_goes_on_where_a_page_ended_also_among_lessons_of_one_moment(lessons: LessonStore) -> None:
+    waiting = [*many(3), *many(7, updated_at=LATER)[3:]]
+    await added(lessons, *waiting)
+    reason = flag(reason="3 failed")
+    for one in waiting[4:6]:
+        entry = log_entry(Event.RUNTIME_FAILURE_FLAGGED, lesson_id=one.id, detail=reason.as_detail())
+        assert await lessons.change(LessonChange(lesson=one, expected=one, log=[entry]))
+    found: list[tuple[Lesson, QueuedLesson]] = []
+    cursor: str | None = None
+    while not found or cursor is not None:
+        page = await lessons.queue(2, cursor)
+        assert len(page.waiting) == 2 or page.next_cursor is None
+        found += page.waiting
+        cursor = page.next_cursor
+        await promote(lessons, page.waiting[0][0])
+    assert [one for one, _ in found] == sorted(waiting, key=lambda one: (one.updated_at, one.id))
+    assert {one.id for one, why in found if why.flag == reason} == {one.id for one in waiting[4:6]}
 
 
 async def test_a_flagged_lesson_is_queued_with_its_last_flag_from_when_it_came_back(lessons: LessonStore) -> None:
@@ -402,13 +421,13 @@ async def test_a_flagged_lesson_is_queued_with_its_last_flag_from_when_it_came_b
     for before, why in ((current, first), (back, last)):
         entry = log_entry(Event.RUNTIME_FAILURE_FLAGGED, lesson_id=flagged.id, detail=why.as_detail())
         assert await lessons.change(LessonChange(lesson=back, expected=before, log=[entry]))
-    queue = await lessons.queue()
+    queue = (await lessons.queue()).waiting
     assert [found for found, _ in queue] == [waiting, back, newer]
     (_, _), (_, why_back), (_, _) = queue
     assert (why_back.reason, why_back.flag) == (ODD, last)
     decided = msgspec.structs.replace(back, status=Status.REJECTED)
     assert await lessons.change(LessonChange(lesson=decided, expected=back, log=[log_entry(lesson_id=back.id)]))
-    assert [found for found, _ in await lessons.queue()] == [waiting, newer]
+    assert [found for found, _ in (await lessons.queue()).waiting] == [waiting, newer]
 
 
 async def test_a_copy_and_its_vectors_come_back_as_they_were_stored(lessons: LessonStore) -> None:
@@ -602,7 +621,7 @@ async def test_an_erased_lesson_leaves_nothing_behind(lessons: LessonStore) -> N
     with pytest.raises(UnknownLesson):
         await lessons.get(secret.id)
     assert await everything(lessons) == [other]
-    assert [found for found, _ in await lessons.queue()] == [other]
+    assert [found for found, _ in (await lessons.queue()).waiting] == [other]
     assert await lessons.copies([secret.id]) == {}
     assert list(await lessons.embedders()) == []
     (delta,) = await followed(lessons, 1)
@@ -656,6 +675,8 @@ async def test_a_cursor_that_is_none_of_ours_is_refused(lessons: LessonStore, cu
     await added(lessons, *many(3))
     with pytest.raises(InvalidInput):
         await lessons.page(LessonFilter(), 2, cursor)
+    with pytest.raises(InvalidInput):
+        await lessons.queue(2, cursor)
 
 
 async def test_all_filters_hold_together(lessons: LessonStore) -> None:

@@ -14,6 +14,7 @@ from application.learner.ports import (
     LessonFilter,
     LessonPage,
     LessonStore,
+    QueuePage,
     StoredVectors,
 )
 from application.shared.ports import IdempotencyRecord
@@ -21,7 +22,7 @@ from domain.errors import UnknownLesson
 from domain.learner.lesson import Lesson, PromotedLesson, Status
 from domain.learner.log import Event, Flag, LogEntry, QueuedLesson
 from domain.learner.ranking import normalised
-from tests.fakes.cursors import page
+from tests.fakes.cursors import page, page_after
 from tests.fakes.idempotency import KeptAnswers
 from tests.fakes.reachable import Reachable
 
@@ -56,11 +57,12 @@ class FakeLessonStore(Reachable, LessonStore):
         self._known(lesson_id)
         return list(self._logs[lesson_id])
 
-    async def queue(self, limit: int = 1_000) -> Sequence[tuple[Lesson, QueuedLesson]]:
+    async def queue(self, limit: int = 1_000, cursor: str | None = None) -> QueuePage:
         await self.reached("queue")
         waiting = [one for one in self._lessons.values() if one.status is Status.PENDING_REVIEW]
-        waiting.sort(key=lambda one: (one.updated_at, one.id))
-        return [(one, _queued(one.id, self._logs[one.id])) for one in waiting[:limit]]
+        rows = [((one.updated_at.isoformat(timespec="microseconds"), one.id), one) for one in waiting]
+        found, following = page_after(rows, limit, cursor)
+        return QueuePage(waiting=[(one, _queued(one.id, self._logs[one.id])) for one in found], next_cursor=following)
 
     async def add(self, changes: Sequence[LessonChange], request: IdempotencyRecord | None = None) -> bytes | None:
         await self.reached("add")

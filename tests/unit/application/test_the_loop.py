@@ -52,7 +52,7 @@ async def test_a_lesson_that_keeps_failing_comes_back_to_review_and_still_matche
     assert (await loop.learner.store.get(lesson.id)).status is Status.PROMOTED
     last = await loop.step(ResultFlag.FAILURE)
     assert (await loop.learner.store.get(lesson.id)).status is Status.PENDING_REVIEW
-    ((_, why),) = await loop.learner.store.queue()
+    ((_, why),) = (await loop.learner.store.queue()).waiting
     assert why.flag is not None
     assert (why.flag.feedback_entry_id, why.flag.failure_count) == (last.id, 3)
     assert why.reason == "3 failed outcomes in review round 1"

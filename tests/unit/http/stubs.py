@@ -24,7 +24,7 @@ from application.feedback.report import Report
 from application.incorporator.explain import Candidate, ExplainMatch, Explanation
 from application.incorporator.invoke import Invoke
 from application.learner.inject import InjectLessons
-from application.learner.ports import LessonFilter, LessonPage, LessonStore
+from application.learner.ports import LessonFilter, LessonPage, LessonStore, QueuePage
 from application.learner.review import EraseLesson, ReviewCommand, ReviewLesson
 from application.learner.search import Found, SearchLessons, SearchResult
 from application.shared.ports import IdempotencyRecord
@@ -147,13 +147,14 @@ class StubLessons:
         await self.get(lesson_id)
         return [LogEntry(lesson_id=LESSON_ID, event=Event.INJECTED, at=NOW, actor="local", detail={})]
 
-    async def queue(self, limit: int = 1_000) -> Sequence[tuple[Lesson, QueuedLesson]]:
-        await self._stub._met()
+    async def queue(self, limit: int = 1_000, cursor: str | None = None) -> QueuePage:
+        await self._stub._met(limit, cursor)
         flag = Flag(reason="3 failed", feedback_entry_id=ENTRY_ID, failure_count=3, feedback={"failure": 3})
-        return [
+        waiting = [
             (LESSON, QueuedLesson(lesson_id=LESSON_ID, reason="injected", flag=None)),
             (LESSON, QueuedLesson(lesson_id=LESSON_ID, reason="3 failed", flag=flag)),
         ]
+        return QueuePage(waiting=waiting, next_cursor=None)
 
 
 class StubFeedback:

@@ -9,10 +9,13 @@ from typing import Any, cast
 import msgspec
 
 from application.feedback.ports import EntryFilter, EntryPage, FeedbackStore
-from entrypoints.http.app import create_incorporator_app
+from entrypoints.http.app import create_incorporator_app, create_learner_app
+from tests.fakes.clock import CountingIds
+from tests.fakes.examples import injected, lesson
+from tests.fakes.fake_lesson_store import FakeLessonStore
 from tests.unit.http.clients import client_of, options
 from tests.unit.http.examples import ENTRY
-from tests.unit.http.stubs import Stub, incorporator_services
+from tests.unit.http.stubs import Stub, incorporator_services, learner_services
 
 
 class NumberedEntries:
@@ -46,6 +49,23 @@ async def pages_of(entries: NumberedEntries, url: str) -> list[Sequence[int]]:
             found.append([entry["usage_count"] for entry in answer.json()])
             url = answer.links.get("next", {}).get("url", "")
     return found
+
+
+async def test_the_review_queue_is_read_to_its_end_page_after_page() -> None:
+    new_id = CountingIds(1)
+    waiting = [lesson(id=new_id()) for _ in range(77)]
+    store, stub = FakeLessonStore(), Stub()
+    await store.add([injected(one) for one in waiting])
+    app = create_learner_app(replace(learner_services(stub), lessons=store), options(stub))
+    pages, url = [], "/lessons/review/queue?limit=35"
+    async with client_of(app) as client:
+        while url:
+            answer = await client.get(url)
+            pages.append([one["id"] for one in answer.json()])
+            url = answer.links.get("next", {}).get("url", "")
+        assert (await client.get("/lessons/review/queue?cursor=nonsense")).status_code == 400
+    assert [len(page) for page in pages] == [35, 35, 7]
+    assert [one for page in pages for one in page] == [one.id for one in waiting]
 
 
 async def test_a_page_has_what_was_asked_for_whatever_the_steps() -> None:

@@ -44,7 +44,7 @@ async def test_a_flagged_lesson_is_back_in_review_and_still_matches() -> None:
     learner.clock.advance(60)
     assert await learner.escalate.flag(before.id, 1, ESCALATION_ID, WHY)
     assert await status(learner, before) == (Status.PENDING_REVIEW, True)
-    ((queued, why),) = await learner.store.queue()
+    ((queued, why),) = (await learner.store.queue()).waiting
     assert (queued.id, queued.version, queued.review_round) == (before.id, before.version, before.review_round)
     assert (why.reason, why.flag) == (WHY.reason, WHY)
     entry = (await learner.store.log(before.id))[-1]
@@ -61,7 +61,7 @@ async def test_a_lesson_that_was_disabled_at_run_time_matches_nothing_any_more()
     assert await learner.escalate.disable(before.id, 1, ESCALATION_ID, WHY)
     assert await status(learner, before) == (Status.DISABLED, False)
     assert (await learner.store.log(before.id))[-1].event is Event.RUNTIME_FAILURE_DISABLED
-    assert not await learner.store.queue()
+    assert not (await learner.store.queue()).waiting
 
 
 @pytest.mark.parametrize("first", ["flag", "disable"])
@@ -72,7 +72,7 @@ async def test_both_paths_end_in_review_with_the_copy_deleted_whichever_comes_fi
     for effect, of in zip(both if first == "flag" else both[::-1], (ESCALATION_ID, OTHER_ID), strict=True):
         assert await effect(before.id, 1, of, WHY)
     assert await status(learner, before) == (Status.PENDING_REVIEW, False)
-    assert [why.reason for _, why in await learner.store.queue()] == [WHY.reason]
+    assert [why.reason for _, why in (await learner.store.queue()).waiting] == [WHY.reason]
 
 
 async def test_both_paths_side_by_side_end_there_too() -> None:
@@ -96,7 +96,7 @@ async def test_a_further_failure_is_noted_in_the_log_and_in_the_queue() -> None:
     assert await learner.escalate.flag(before.id, 1, OTHER_ID, last)
     assert await learner.store.get(before.id) == waiting
     assert len(await learner.store.log(before.id)) == 4
-    assert [why.flag for _, why in await learner.store.queue()] == [last]
+    assert [why.flag for _, why in (await learner.store.queue()).waiting] == [last]
 
 
 @pytest.mark.parametrize("path", ["flag", "disable"])

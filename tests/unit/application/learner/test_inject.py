@@ -22,7 +22,7 @@ async def test_an_injected_lesson_awaits_its_first_review() -> None:
     assert (lesson.tags, lesson.dsl_payload, lesson.source) == (("a", "A"), {"action": "x"}, "me")
     assert lesson.created_at == lesson.updated_at == START
     assert await learner.store.get(lesson.id) == lesson
-    assert [(found, why.reason) for found, why in await learner.store.queue()] == [(lesson, "injected")]
+    assert [(found, why.reason) for found, why in (await learner.store.queue()).waiting] == [(lesson, "injected")]
 
 
 async def test_the_log_says_who_injected_it_and_where_it_is_from() -> None:
