@@ -180,7 +180,7 @@ class EscalationTarget(Protocol):
     @property
     @abstractmethod
     def name(self) -> str:
-        """As it is shown to people: `learner`, or the external service's address without any secret."""
+        """As people see it: `learner_in_process`, `disable_via_learner`, or a service's address without any secret."""
 
     @property
     @abstractmethod
