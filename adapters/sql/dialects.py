@@ -197,7 +197,7 @@ def lock_for_migration(connection: Connection, name: str) -> None:
             run(connection, f"SET LOCAL lock_timeout = '{_MIGRATION_S}s'")
             fetch(connection, "SELECT pg_advisory_xact_lock(hashtext($1))", (f"memorygrid {name}",))
         case "mysql":
-            run(connection, "SET innodb_lock_wait_timeout = 50 /*M! , max_statement_time = 0 */")
+            run(connection, f"SET innodb_lock_wait_timeout = {_MIGRATION_S} /*M! , max_statement_time = 0 */")
             ((got,),) = fetch(connection, f"SELECT GET_LOCK({_LOCK_NAME}, %s)", (name, _MIGRATION_S))
             if got != 1:
                 raise StoreUnavailable(f"another process is still migrating the {name} database: try again shortly")

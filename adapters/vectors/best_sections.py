@@ -5,9 +5,6 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Final, NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
-
 from application.learner.ports import VectorHit
 
 _VECTORS_A_LESSON: Final = 4
@@ -42,9 +39,3 @@ async def best_sections(
         if is_enough or not there_are_more or asked == most:
             return [VectorHit(lesson_id=lesson_id, similarity=similarity) for lesson_id, similarity in order]
         asked = min(asked * 4, most)
-
-
-def finite(data: bytes, dimension: int) -> NDArray[np.float32]:
-    """Little-endian float32 as float32[n, dimension]; what is not finite becomes 0."""
-    matrix: NDArray[np.float32] = np.frombuffer(data, "<f4").reshape(-1, dimension)
-    return matrix if np.isfinite(matrix).all() else np.nan_to_num(matrix, nan=0.0, posinf=0.0, neginf=0.0)

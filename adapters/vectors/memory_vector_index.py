@@ -6,9 +6,9 @@ from collections.abc import Callable, Sequence
 from typing import Final, TypeVar
 
 from adapters.one_at_a_time import OneAtATime
-from adapters.vectors.best_sections import finite
 from adapters.vectors.cosines import Lesson
 from adapters.vectors.made_for import MadeFor
+from adapters.vectors.stored_vectors import finite
 from adapters.vectors.vector_tiers import EXACT_BYTES, VectorTiers
 from application.learner.ports import StoredVectors, VectorHit, VectorIndex
 from domain.learner.lesson import Bin

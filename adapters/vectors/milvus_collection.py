@@ -13,8 +13,8 @@ import uuid
 from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
-from adapters.vectors.best_sections import finite
 from adapters.vectors.made_for import MadeFor
+from adapters.vectors.stored_vectors import finite
 from application.learner.ports import StoredVectors
 from domain.learner.lesson import Bin
 

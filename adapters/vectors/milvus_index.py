@@ -7,12 +7,13 @@ from typing import Any, Final, TypeVar
 
 from adapters.per_event_loop import PerEventLoop
 from adapters.vectors import milvus_changes as changes
-from adapters.vectors.best_sections import NearestVectors, best_sections, finite
+from adapters.vectors.best_sections import NearestVectors, best_sections
 from adapters.vectors.made_for import MadeFor
 from adapters.vectors.milvus_changes import State
 from adapters.vectors.milvus_collection import collection_name, latest, of_bin, of_lessons, safe
 from adapters.vectors.milvus_connection import NO_COLLECTION, WHAT, MilvusAddress, MilvusConnection, explain
 from adapters.vectors.remote_calls import RemoteCalls
+from adapters.vectors.stored_vectors import finite
 from application.learner.ports import StoredVectors, VectorHit, VectorIndex
 from domain.errors import VectorsUnavailable
 from domain.learner.lesson import Bin
@@ -57,15 +58,7 @@ class MilvusIndex(VectorIndex):
 
         async def work(connection: MilvusConnection) -> Sequence[VectorHit]:
             if not vector.any():
-                rows = await connection.call(
-                    "query",
-                    collection_name(made_for),
-                    filter=of_bin(bin),
-                    output_fields=["lesson_id"],
-                    limit=_MOST_HITS,
-                )
-                first = sorted({row["lesson_id"] for row in rows})[:limit]
-                return [VectorHit(lesson_id=lesson_id, similarity=0.0) for lesson_id in first]
+                return await _first(connection, made_for, limit, bin)
 
             async def nearest_vectors(number: int) -> NearestVectors:
                 return await _hits(connection, made_for, vector, of_bin(bin), number)

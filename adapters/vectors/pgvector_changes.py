@@ -9,7 +9,6 @@ from typing import Final, TypeAlias
 import asyncpg
 import msgspec
 
-from adapters.vectors.best_sections import finite
 from adapters.vectors.made_for import MadeFor
 from adapters.vectors.pgvector_tables import (
     CREATE_STATE,
@@ -24,6 +23,7 @@ from adapters.vectors.pgvector_tables import (
     STATE_IS_THERE,
     PgvectorTables,
 )
+from adapters.vectors.stored_vectors import finite
 from application.learner.ports import StoredVectors
 from domain.errors import VectorsUnavailable
 

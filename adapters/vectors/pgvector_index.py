@@ -9,12 +9,13 @@ import asyncpg
 
 from adapters.per_event_loop import PerEventLoop
 from adapters.vectors import pgvector_changes as changes
-from adapters.vectors.best_sections import NearestVectors, best_sections, finite
+from adapters.vectors.best_sections import NearestVectors, best_sections
 from adapters.vectors.made_for import MadeFor
 from adapters.vectors.pgvector_changes import Connection, State
 from adapters.vectors.pgvector_pool import WHAT, PgvectorPool, explain, parse_pgvector_dsn
 from adapters.vectors.pgvector_tables import PgvectorTables
 from adapters.vectors.remote_calls import RemoteCalls
+from adapters.vectors.stored_vectors import finite
 from application.learner.ports import StoredVectors, VectorHit, VectorIndex
 from domain.errors import VectorsUnavailable
 from domain.learner.lesson import Bin

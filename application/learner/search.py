@@ -88,8 +88,9 @@ class SearchLessons:
         if not len(self._catalog):
             return SearchResult(found=())
         query = (await self._embedder.embed([text]))[0]
-        nearest = await self._nearest(query, None, max(limit, RERANKED))
-        cosines = dict(list(nearest.items())[: max(limit, RERANKED)])
+        considered = max(limit, RERANKED)
+        nearest = await self._nearest(query, None, considered)
+        cosines = dict(list(nearest.items())[:considered])
         order = list(cosines)
         if self._kind is SearchKind.HYBRID:
             order = fused(cosines, await self._texts.lexical(text, order))

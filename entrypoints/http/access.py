@@ -76,10 +76,6 @@ class AccessPolicy:
         hosts = [one.strip().lower() for one in allowed_hosts.split(",") if one.strip()]
         return cls(_parse_keys(keys), hosts)
 
-    @property
-    def has_keys(self) -> bool:
-        return bool(self._keys)
-
     def caller(self, scope: Scope) -> Caller:
         """Raises `Unauthenticated` and `Forbidden`."""
         self._check_host(scope)
