@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from itertools import islice
 from typing import Final
 
 import numpy as np
@@ -75,10 +74,9 @@ class ExactVectors:
             found.update(self._cosines.of(query, lessons, block.write_vectors))
         return found
 
-    def some(self, number: int) -> Sequence[Lesson]:
-        """So many of the lessons, or all where there are fewer."""
-        chosen = islice(self._places.items(), number)
-        return [Lesson(one, block.group(slot), block.vectors(slot)) for one, (block, slot) in chosen]
+    def all(self) -> Sequence[Lesson]:
+        """All lessons. Their vectors are views: good until the next change."""
+        return [Lesson(one, block.group(slot), block.vectors(slot)) for one, (block, slot) in self._places.items()]
 
     def _append(self, lesson: Lesson) -> None:
         count = len(lesson.vectors)

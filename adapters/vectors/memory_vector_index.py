@@ -19,9 +19,6 @@ _SHORT_WORK: Final = 6_000_000
 the service does little meanwhile.
 """
 
-_CODING: Final = 1_000
-"""Multiplications for each number of a vector that is put: its projections."""
-
 _APPLIED_AT_ONCE: Final = 256
 """Lessons; searches get their turn in between."""
 
@@ -84,7 +81,7 @@ class MemoryVectorIndex(VectorIndex):
         def put() -> None:
             self._vectors.put([_lesson(stored) for stored in lessons])
 
-        await self._worked(_CODING * sum(stored.count for stored in lessons) * self._made_for.dimension, put)
+        await self._worked(self._vectors.put_work(sum(stored.count for stored in lessons)), put)
 
     async def _worked(self, work: int, call: Callable[[], Result]) -> Result:
         if work <= _SHORT_WORK:

@@ -29,3 +29,23 @@ def test_a_lesson_is_in_one_tier_only() -> None:
     tiers.remove(["0001", "0059", "unknown"])
     assert len(tiers) == 58
     assert {"0001", "0059"}.isdisjoint(lesson_id for lesson_id, _ in tiers.nearest(query, 100, None))
+
+
+def test_what_is_found_depends_on_the_lessons_and_not_on_when_they_came() -> None:
+    lessons, query, exact_bytes = made(700), vectors(1, 9)[0], 4 * DIMENSION * 1_000
+    orders = [lessons, lessons[::-1], lessons[350:] + lessons[:350]]
+    found = []
+    for order, at_once in zip(orders, (1, 60, 700), strict=True):
+        tiers = VectorTiers(DIMENSION, exact_bytes)
+        for start in range(0, len(order), at_once):
+            tiers.put(order[start : start + at_once])
+        found.append((tiers.search_work, tiers.nearest(query, 700, None)))
+    assert found[0] == found[1] == found[2]
+
+
+def test_the_work_of_coding_everything_is_told_before_it_is_done() -> None:
+    tiers = VectorTiers(DIMENSION, exact_bytes=4 * DIMENSION * 1_000)
+    tiers.put(made(500))
+    assert tiers.put_work(2) > 100 * tiers.search_work
+    tiers.put([Lesson("one more", 0, vectors(2, 500))])
+    assert tiers.put_work(2) < tiers.search_work
