@@ -8,6 +8,7 @@ another process stir, and by the reconciler, so that a crash or a failed write i
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 from datetime import datetime
 
 import anyio
@@ -141,12 +142,13 @@ class Catalog:
         finally:
             await self._files.catch_up()
 
-    async def reindex(self) -> int:
+    async def reindex(self, told: Callable[[int, int], None] = lambda _done, _of: None) -> int:
         """Embeds every promoted copy with this embedder and rebuilds the vector index; how many lessons that were.
 
+        `told` hears how far it has come: so many changes of the catalog, of so many.
         Raises `StoreUnavailable`, `VectorsUnavailable`, `EmbedderUnavailable`; what was embedded until then is kept.
         """
-        count = await self._vectors.rebuild()
+        count = await self._vectors.rebuild(told)
         self._edition += 1
         return count
 

@@ -104,19 +104,22 @@ class VectorsInStep:
             self.problem = error.detail
         return portions
 
-    async def rebuild(self) -> int:
+    async def rebuild(self, told: Callable[[int, int], None]) -> int:
         """Embeds every promoted copy with this embedder and fills the index anew; how many lessons that were.
 
+        `told` hears after each portion which revision of the object store the index has come to, and of how many.
         Raises `StoreUnavailable`, `VectorsUnavailable`, `EmbedderUnavailable`; what was embedded until then is kept.
         """
         async with self._turn():
             await self._embedder.open()
             await self._reset()
+            newest = await self._store.revision()
             reflected, count, complete = 0, 0, False
             while not complete:
                 delta = await self._delta(reflected)
                 reflected, complete = await self._apply(delta), delta.complete
                 count += len(delta.promoted)
+                told(reflected, max(reflected, newest))
             await self._store.forget_vectors(keep=self._embedder.name)
             self.mismatch = None
             self.problem = None if reflected >= self._revision() else BEHIND

@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from rich.console import Console
 
 from entrypoints.cli.terminal import console
+
+if TYPE_CHECKING:
+    from rich.progress import Progress
 
 T = TypeVar("T")
 
@@ -25,22 +28,36 @@ def each(items: Sequence[T], what: str, size: Callable[[T], int] = lambda _: 1) 
 
     The bar counts what `size` says of each.
     """
+    total = sum(map(size, items))
+    with _bars(shown=total > 1) as bars:
+        task = bars.add_task(what, total=total)
+        for item in items:
+            yield item
+            bars.advance(task, size(item))
+
+
+@contextmanager
+def telling(what: str) -> Iterator[Callable[[int, int], None]]:
+    """A bar for something that tells how far it has come: so much of so much."""
+    with _bars(shown=True) as bars:
+        task = bars.add_task(what, total=None)
+        yield lambda done, of: bars.update(task, completed=done, total=of)
+
+
+def _bars(*, shown: bool) -> Progress:
+    """Goes without a trace, and only a terminal sees it."""
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn  # noqa: PLC0415
 
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     out = _screen()
-    with Progress(
+    return Progress(
         *columns,
         console=out,
         transient=True,
         redirect_stdout=False,
         redirect_stderr=False,
-        disable=not out.is_terminal or sum(map(size, items)) < 2,
-    ) as progress:
-        task = progress.add_task(what, total=sum(map(size, items)))
-        for item in items:
-            yield item
-            progress.advance(task, size(item))
+        disable=not (shown and out.is_terminal),
+    )
 
 
 @contextmanager

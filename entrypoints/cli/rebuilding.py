@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from entrypoints.apps import close_incorporator
 from entrypoints.cli.local import local_container
 
 
-async def rebuild() -> int:
+async def rebuild(told: Callable[[int, int], None]) -> int:
     """Vectors and vector index anew, then the lessons folder; how many promoted lessons there are.
 
-    Raises `InvalidConfiguration` and `Unavailable`.
+    `told` hears how far the vectors are: so much of so much. Raises `InvalidConfiguration` and `Unavailable`.
     """
     container = local_container()
     catalog = container.learner.catalog()
     try:
-        count = await catalog.reindex()
+        count = await catalog.reindex(told)
         await catalog.reconcile()
     finally:
         await close_incorporator(container)

@@ -11,7 +11,7 @@ import typer
 from entrypoints.cli.checks.findings import Finding, Level
 from entrypoints.cli.failures import ExitCode, Failure
 from entrypoints.cli.options import UPKEEP, AsJson, examples
-from entrypoints.cli.progress import waiting
+from entrypoints.cli.progress import telling, waiting
 from entrypoints.cli.session import Session
 from entrypoints.cli.terminal import Marks, console, plain, print_json, print_table, say
 
@@ -77,8 +77,8 @@ def reindex(context: typer.Context) -> None:
     Session.of(context).stores_only("reindex")
     from entrypoints.cli.rebuilding import rebuild  # noqa: PLC0415 - loads the whole service
 
-    with waiting("Embedding all promoted lessons"):
-        count = anyio.run(rebuild)
+    with telling("Embedding all promoted lessons") as told:
+        count = anyio.run(rebuild, told)
     say(f"{count} promoted lessons are embedded and indexed anew")
 
 

@@ -41,6 +41,14 @@ def test_one_item_needs_no_bar(terminal: io.StringIO) -> None:
     assert "Reading" not in terminal.getvalue()
 
 
+def test_a_bar_shows_how_far_something_says_it_has_come(terminal: io.StringIO) -> None:
+    with progress.telling("Embedding") as told:
+        told(500, 1_200)
+        told(1_200, 1_200)
+    assert "Embedding" in terminal.getvalue()
+    assert "1200/1200" in terminal.getvalue()
+
+
 def test_waiting_shows_a_sign_of_life(terminal: io.StringIO) -> None:
     with progress.waiting("Checking"):
         pass

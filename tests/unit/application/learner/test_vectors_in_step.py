@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import anyio
 import pytest
 
+from application.learner import vectors_in_step
 from tests.fakes.system import Learner
 from tests.fakes.unsteady import UnsteadyEmbedder, UnsteadyVectorIndex
 
@@ -48,6 +49,16 @@ async def test_a_rebuild_and_the_reconciler_do_not_embed_the_same_lessons_side_b
         group.start_soon(learner.catalog.reconcile)
     assert learner.vectors.calls["apply"] == 1
     assert learner.catalog.problems == {}
+
+
+async def test_a_rebuild_tells_how_far_it_has_come(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(vectors_in_step, "BATCH", 2)
+    learner = Learner()
+    for title in ("Retry one", "Retry two", "Retry three"):
+        await learner.promoted(title=title)
+    heard: list[tuple[int, int]] = []
+    assert await learner.catalog.reindex(lambda done, of: heard.append((done, of))) == 3
+    assert heard == [(2, 3), (3, 3)]
 
 
 async def test_a_rebuilt_index_is_behind_no_more() -> None:
