@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import logging
+import os
+import stat
 import time
 from pathlib import Path
 
@@ -56,19 +58,26 @@ class FileRules(Rules):
 
     def _stamp_now(self) -> _Stamp | None:
         try:
-            stat = self._path.stat()
+            found = self._path.stat()
         except OSError:
             return None
-        return stat.st_mtime_ns, stat.st_size, stat.st_ino
+        return found.st_mtime_ns, found.st_size, found.st_ino
 
     def _read(self) -> RuleSet:
         try:
-            with self._path.open("rb") as file:
-                text = file.read(_LARGEST + 1)
+            with open(self._path, "rb", opener=_open_at_once) as file:
+                text = file.read(_LARGEST + 1) if stat.S_ISREG(os.fstat(file.fileno()).st_mode) else None
         except FileNotFoundError:
             return RuleSet()
         except OSError as error:
             raise InvalidConfiguration(f"the rules file {self._path} cannot be read: {error.strerror}") from error
+        if text is None:
+            raise InvalidConfiguration(f"{self._path} is no file that DSL rules could be in")
         if len(text) > _LARGEST:
             raise InvalidConfiguration(f"the rules file {self._path} is larger than {_LARGEST} bytes")
         return parse_rules(text, str(self._path))
+
+
+def _open_at_once(path: str, flags: int) -> int:
+    """Opening a pipe would wait for somebody who writes to it."""
+    return os.open(path, flags | os.O_NONBLOCK)

@@ -27,6 +27,7 @@ LONGEST_COMPATIBILITY = 500
 
 _KEPT = "agent_skill"
 _OWN_ID = re.compile(r'^  id: "([^"\\]+)"\r?$', re.MULTILINE)
+_OWN_ROUND = re.compile(r'^  review_round: "\d+"\r?$', re.MULTILINE)
 
 
 class SkillFile(msgspec.Struct, frozen=True, kw_only=True):
@@ -142,7 +143,7 @@ def keeping_head(skill: SkillFile) -> LessonDraft:
     There is no `action` in it, so the lesson is applied as if it had no payload. A skill of ours needs no such thing:
     what its head says is all in the lesson.
     """
-    if lesson_id(skill.head) is not None:
+    if lesson_id(skill.head) is not None and _OWN_ROUND.search(skill.head):
         return skill.draft
     kept: dict[str, object] = {_KEPT: {"head": skill.head}}
     return msgspec.structs.replace(skill.draft, dsl_payload={**(skill.draft.dsl_payload or {}), **kept})

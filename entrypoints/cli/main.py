@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import io
 import sys
 from collections.abc import Sequence
@@ -12,7 +13,7 @@ from typer.core import TyperGroup
 
 from domain.errors import MemoryGridError
 from entrypoints.cli import escalations, exchange, feedback, lessons, matching, review, rules, running, upkeep
-from entrypoints.cli.failures import MEANINGS, Failure
+from entrypoints.cli.failures import MEANINGS, ExitCode, Failure
 from entrypoints.cli.options import LESSONS, MATCHING
 from entrypoints.cli.session import Session, failure_of
 from entrypoints.cli.terminal import complain, say
@@ -33,6 +34,10 @@ class Root(TyperGroup):
             failure = error
         except MemoryGridError as error:
             failure = failure_of(error)
+        except OSError as error:
+            if error.errno == errno.EPIPE or error.filename is not None:
+                raise
+            failure = Failure(f"what there is to say cannot be written: {error.strerror}", ExitCode.USAGE)
         complain(failure.message)
         raise typer.Exit(int(failure.code))
 

@@ -165,10 +165,13 @@ def _parse_keys(text: str) -> list[_Key]:
         if not name:
             unnamed[role] = unnamed.get(role, 0) + 1
             name = role.value if unnamed[role] == 1 else f"{role.value}-{unnamed[role]}"
+        caller = Caller(name.strip(), role)
+        if any(key.caller.name == caller.name and key.caller.role is not role for key in keys):
+            raise InvalidConfiguration(f"MG_API_KEYS: entry {number} has the name of an earlier entry of another role")
         digest = _digest(secret, number)
         if any(key.digest == digest for key in keys):
             raise InvalidConfiguration(f"MG_API_KEYS: entry {number} has the key of an earlier entry")
-        keys.append(_Key(digest, Caller(name.strip(), role)))
+        keys.append(_Key(digest, caller))
     return keys
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -99,3 +101,13 @@ def test_a_working_directory_without_a_database_is_remarked_on(bare_home: Path) 
     assert "a new, empty one is made" in Cli()("lessons", "list").stderr
     assert (bare_home / "memorygrid_lessons.db").exists()
     assert "empty" not in Cli()("lessons", "list").stderr
+
+
+def test_output_that_cannot_be_written_ends_the_command_in_one_line(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(_: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr("entrypoints.cli.lessons.print_json", full)
+    error = cli("lessons", "list", "--json", code=2).stderr
+    assert "cannot be written: No space left on device" in error
+    assert "Traceback" not in error

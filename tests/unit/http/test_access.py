@@ -215,6 +215,12 @@ def test_keys_without_a_name_are_told_apart() -> None:
     assert policy.caller(scope) == Caller("reader-2", Role.READER)
 
 
+@pytest.mark.parametrize("keys", ["admin:a, admin@pipeline:b", "ann@admin:a, ann@reader:b"])
+def test_keys_of_two_roles_do_not_go_by_one_name(keys: str) -> None:
+    with pytest.raises(InvalidConfiguration, match="entry 2 has the name of an earlier entry of another role"):
+        AccessPolicy.parse(keys)
+
+
 async def test_readiness_shows_details_to_known_callers_only() -> None:
     async with client_of(incorporator(Stub(), KEYS)) as client:
         assert (await client.get("/health/ready")).json() == {"status": "ok"}

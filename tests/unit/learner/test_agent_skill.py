@@ -200,3 +200,12 @@ def test_the_lesson_that_a_file_belongs_to_is_found_in_its_first_kilobytes() -> 
     assert agent_skill.lesson_id(FOREIGN) is None
     assert agent_skill.lesson_id("Body\n" + text) is None
     assert agent_skill.lesson_id(skill("name: a\ndescription: d", f'metadata:\n  id: "{COPY.id}"')) is None
+
+
+def test_a_skill_of_somebody_elses_that_has_an_id_keeps_its_head() -> None:
+    text = FOREIGN.replace("  author: example-org\n", '  id: "team-42"\n', 1)
+    skill = agent_skill.parse(text)
+    assert agent_skill.lesson_id(skill.head) == "team-42"
+    payload = agent_skill.keeping_head(skill).dsl_payload
+    assert payload is not None
+    assert "team-42" in str(payload)
