@@ -128,19 +128,19 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     log_format: LogFormat = _env("MG_LOG_FORMAT", one_of(LogFormat), LogFormat.CONSOLE)
 
     def __post_init__(self) -> None:
-        problems = []
+        problems: dict[str, str] = {}
         for name, variable in _VARIABLES.items():
-            given = getattr(self, name)
+            given = value = getattr(self, name)
             try:
                 value = variable.value_of(given)
             except InvalidConfiguration as error:
-                problems.append(error.detail)
-            else:
-                if value is not given:
-                    msgspec.structs.force_setattr(self, name, value)
-        problems = problems or self._contradictions()
-        if problems:
-            listed = "".join(f"\n  - {problem}" for problem in problems)
+                problems[variable.name] = error.detail
+                value = variable.default
+            if value is not given:
+                msgspec.structs.force_setattr(self, name, value)
+        contradictions = [one for one in self._contradictions() if not any(name in one for name in problems)]
+        if problems or contradictions:
+            listed = "".join(f"\n  - {problem}" for problem in (*problems.values(), *contradictions))
             raise InvalidConfiguration(f"the configuration is not usable, please correct:{listed}")
 
     def _contradictions(self) -> list[str]:

@@ -23,18 +23,18 @@ class Variable(Generic[T]):
     """A variable's name, how its text is read, and its value where it is unset or empty."""
 
     def __init__(self, name: str, read: Callable[[str], T], default: T) -> None:
-        self._name = name
+        self.name = name
+        self.default = default
         self._read = read
-        self._default = default
 
     def __call__(self) -> T:
         """What stands in the environment: a text yet, which `value_of` reads together with all others."""
-        text = os.environ.get(self._name, "").strip()
-        return cast("T", text) if text else self._default
+        text = os.environ.get(self.name, "").strip()
+        return cast("T", text) if text else self.default
 
     def value_of(self, given: object) -> T:
         """The value, from one or from a text. Raises `InvalidConfiguration`, which names the variable."""
-        default = self._default
+        default = self.default
         if type(given) is type(default) and given == default:
             return default
         if isinstance(given, Enum):
@@ -43,10 +43,11 @@ class Variable(Generic[T]):
             try:
                 return self._read(str(given))
             except InvalidConfiguration as error:
-                raise InvalidConfiguration(f"{self._name}: {error.detail}") from None
+                detail = error.detail.removeprefix(f"{self.name}: ")
+                raise InvalidConfiguration(f"{self.name}: {detail}") from None
         if isinstance(given, type(default)):
             return given
-        raise InvalidConfiguration(f"{self._name}: a {type(given).__name__} is no value of it")
+        raise InvalidConfiguration(f"{self.name}: a {type(given).__name__} is no value of it")
 
 
 def one_of(kind: type[E]) -> Callable[[str], E]:

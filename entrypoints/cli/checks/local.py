@@ -29,6 +29,7 @@ _WORDS = {
 async def check_up(*, ask_llm: bool) -> AsyncIterator[Finding]:
     """Finds out one thing after the other. Makes no database; what is derived from one catches up by this."""
     try:
+        Settings()  # all of them, also those that the command line itself does without
         container = local_container()
     except InvalidConfiguration as error:
         yield Finding(name="settings", level=Level.BAD, found=error.detail, advice="Correct these variables.")

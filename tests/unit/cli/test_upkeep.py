@@ -48,6 +48,14 @@ def test_unusable_settings_end_with_2_and_name_each_variable(cli: Cli, monkeypat
     assert "MG_FAILURE_THRESHOLD_X" in result.stdout
 
 
+@pytest.mark.parametrize(("variable", "text"), [("MG_API_KEYS", "foo"), ("MG_LEARNER_API", "maybe")])
+def test_settings_that_only_the_service_needs_are_checked_as_well(
+    cli: Cli, monkeypatch: pytest.MonkeyPatch, variable: str, text: str
+) -> None:
+    monkeypatch.setenv(variable, text)
+    assert variable in cli("doctor", code=2).stdout
+
+
 def test_broken_rules_are_bad(cli: Cli, home: Path) -> None:
     (home / "config").mkdir()
     (home / "config" / "dsl_match_rules.json").write_text("{")

@@ -32,10 +32,20 @@ def test_an_address_is_taken_as_it_is(address: str) -> None:
 def test_every_variable_that_is_wrong_is_named_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MG_FAILURE_THRESHOLD_X", "none")
     monkeypatch.setenv("MG_EMBEDDER", "best")
+    monkeypatch.setenv("MG_API_KEYS", "nobody")
+    monkeypatch.setenv("MG_LLM_TIMEOUT_S", "40")
     with pytest.raises(InvalidConfiguration) as caught:
         Settings(log_level="loud")  # type: ignore[arg-type]
-    for variable in ("MG_FAILURE_THRESHOLD_X", "MG_EMBEDDER", "MG_LOG_LEVEL"):
-        assert f"\n  - {variable}: " in caught.value.detail
+    for variable in ("MG_FAILURE_THRESHOLD_X", "MG_EMBEDDER", "MG_LOG_LEVEL", "MG_API_KEYS", "MG_LLM_TIMEOUT_S"):
+        assert caught.value.detail.count(f"{variable}: ") == 1
+
+
+def test_what_contradicts_a_variable_that_is_wrong_itself_is_not_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MG_REQUEST_TIMEOUT_S", "soon")
+    monkeypatch.setenv("MG_LLM_TIMEOUT_S", "40")
+    with pytest.raises(InvalidConfiguration) as caught:
+        Settings()
+    assert "MG_LLM_TIMEOUT_S: " not in caught.value.detail
 
 
 @pytest.mark.parametrize(
