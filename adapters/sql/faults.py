@@ -31,6 +31,7 @@ _AWAY_CLASSES: dict[str, str] = {
     "28": "it refuses the login",
     "3D": "there is no such database",
     "42501": "it refuses access",
+    "42P01": "its tables are gone",
     "53100": "its disk is full",
     "53300": "it has too many connections",
     "53": "it is short of resources",
@@ -57,6 +58,7 @@ _AWAY_CODES: dict[int, str] = {
     1836: "it takes no writes",
     1927: "the connection was ended",
     1969: "it took too long",
+    1146: "its tables are gone",
     2002: "it cannot be reached",
     2003: "it cannot be reached",
     2006: "connection lost",
@@ -79,6 +81,7 @@ _AWAY_TEXTS: dict[str, str] = {
     "attempt to write a readonly database": "its file cannot be written",
     "file is not a database": "its file is not a database",
     "database disk image is malformed": "its file is damaged",
+    "no such table": "its tables are gone: was its file replaced?",
     "interrupted": "it took too long",
 }
 _LOCKED = "database is locked"

@@ -58,6 +58,7 @@ def test_a_bad_row_or_statement_is_neither_tried_again_nor_the_databases_fault(e
         ("08003", "connection lost"),
         ("08006", "connection lost"),
         ("25006", "takes no writes"),
+        ("42P01", "tables are gone"),
         ("28P01", "refuses the login"),
         ("3D000", "no such database"),
         ("40P01", "deadlock"),
@@ -83,6 +84,7 @@ def test_postgresql_tells_why_it_cannot_be_used(state: str, why: str) -> None:
         (1040, "too many connections"),
         (1045, "refuses the login"),
         (1049, "no such database"),
+        (1146, "tables are gone"),
         (1205, "lock timeout"),
         (1290, "takes no writes"),
         (1927, "connection was ended"),
@@ -107,6 +109,7 @@ def test_mysql_and_its_kind_tell_why_they_cannot_be_used(number: int, why: str) 
         ("unable to open database file", "cannot be opened"),
         ("attempt to write a readonly database", "cannot be written"),
         ("file is not a database", "not a database"),
+        ("no such table: catalog_state", "was its file replaced?"),
         ("database disk image is malformed", "damaged"),
     ],
 )
