@@ -115,7 +115,7 @@ class CodedVectors:
 
     def _candidates(self, query: Vectors, wanted: int, group: int | None) -> tuple[NDArray[np.int32], Cosines]:
         """About `wanted` rows that are most likely the nearest: their lessons' numbers and their cosines."""
-        code = self._coder.code(query)
+        code = self._coder.codes(query[np.newaxis])
         coarse = [block.coarse(code, group) for block in self._blocks]
         rows = _closest(coarse, wanted * _COMPARED)
         whole = [

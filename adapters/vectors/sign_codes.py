@@ -26,6 +26,8 @@ Distances = NDArray[np.uint16]
 _BITS: Final = 64 * WORDS
 _SLICE: Final = 8_192
 
+_FEW: Final = 8
+
 
 class SignCoder:
     """Makes the codes of one dimension's vectors, the same in every process (but for products that are almost 0)."""
@@ -37,12 +39,12 @@ class SignCoder:
         self._projections = np.ascontiguousarray(np.concatenate(rotations, axis=1)[:, :_BITS].T, np.float32)
 
     def codes(self, vectors: Vectors) -> Codes:
-        """Of float32[n, dimension]."""
-        return np.packbits(vectors @ self._projections.T > 0.0, axis=1).view(np.uint64)
-
-    def code(self, vector: Vectors) -> Codes:
-        """Of float32[dimension], as one row; without the threads that a matrix product would wake."""
-        return np.packbits(np.vecdot(self._projections, vector) > 0.0).view(np.uint64)[np.newaxis]
+        """Of float32[n, dimension]; for a few without the threads that a matrix product would wake."""
+        if len(vectors) > _FEW:
+            products = vectors @ self._projections.T
+        else:
+            products = np.vecdot(self._projections, vectors[:, np.newaxis])
+        return np.packbits(products > 0.0, axis=1).view(np.uint64)
 
 
 def distances(columns: NDArray[np.uint64], code: NDArray[np.uint64]) -> Distances:
