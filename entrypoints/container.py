@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import uuid
 from collections.abc import Iterator, Mapping
+from functools import partial
 from pathlib import Path as FilePath
 
 from dependency_injector import containers, providers
@@ -126,23 +127,20 @@ def _targets(settings: Settings, escalate: EscalateLesson, clock: SystemClock) -
         from adapters.targets.http_target import HttpTarget  # noqa: PLC0415 - as above
 
         signer = WebhookSigner(settings.webhook_secret) if settings.webhook_secret else None
+        target = partial(HttpTarget, clock=clock, signer=signer)
         if settings.hil_mode is HilMode.HTTP:
-            human = HttpTarget(
+            human = target(
                 base_url=settings.hil_base_url,
                 path="/hil/flagged-lessons",
                 body=flagged_lesson_body,
-                clock=clock,
                 authorization=settings.hil_auth_header or None,
-                signer=signer,
             )
         if settings.auto_remediation_mode is RemediationMode.HTTP:
-            auto = HttpTarget(
+            auto = target(
                 base_url=settings.workflow_engine_base_url,
                 path="/events",
                 body=remediation_event_body,
-                clock=clock,
                 authorization=settings.workflow_engine_auth_header or None,
-                signer=signer,
             )
     return {Path.HUMAN: human, Path.AUTO: auto}
 

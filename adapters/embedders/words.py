@@ -47,18 +47,21 @@ _thread = threading.local()
 
 def words(text: str) -> list[str]:
     """The stemmed words of `text`, in order; an identifier gives its parts and then, joined, itself."""
-    runs = _RUN.findall(unicodedata.normalize("NFKC", text))
-    return [word for run in runs for word in (_split(run) if len(run) <= _LONGEST else _split_anew(run))]
+    return [word for run in _runs(text) for word in _split(run)]
 
 
 def content_words(text: str) -> list[str]:
     """`words` without English function words; with them where there is nothing else."""
-    runs = _RUN.findall(unicodedata.normalize("NFKC", text))
-    content = [word for run in runs for word in (_content(run) if len(run) <= _LONGEST else _content_anew(run))]
+    content = [word for run in _runs(text) for word in (_content(run) if len(run) <= _LONGEST else _content_anew(run))]
     return content or words(text)
 
 
-def _split_anew(run: str) -> tuple[str, ...]:
+def _runs(text: str) -> list[str]:
+    runs: list[str] = _RUN.findall(unicodedata.normalize("NFKC", text))
+    return runs
+
+
+def _split(run: str) -> tuple[str, ...]:
     """The words of a run of letters, marks and digits."""
     found: list[str] = []
     for piece in _PIECE.findall(run):
@@ -71,10 +74,9 @@ def _split_anew(run: str) -> tuple[str, ...]:
 
 def _content_anew(run: str) -> tuple[str, ...]:
     """The same without function words."""
-    return tuple(word for word in _split_anew(run) if word not in _STEMMED_FUNCTION_WORDS)
+    return tuple(word for word in _split(run) if word not in _STEMMED_FUNCTION_WORDS)
 
 
-_split = lru_cache(maxsize=_REMEMBERED)(_split_anew)
 _content = lru_cache(maxsize=_REMEMBERED)(_content_anew)
 
 
