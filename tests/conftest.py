@@ -8,6 +8,8 @@ from collections.abc import Iterator
 import pytest
 from hypothesis import settings
 
+from tests.servers.event_loop import EventLoop
+
 pytest_plugins = ["tests.servers.fixtures", "tests.contract.table"]
 
 settings.register_profile("patient", deadline=None)  # a busy machine is no fault of the code
@@ -15,8 +17,8 @@ settings.load_profile("patient")
 
 
 @pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
+def anyio_backend() -> tuple[str, dict[str, type[EventLoop]]]:
+    return "asyncio", {"loop_factory": EventLoop}
 
 
 @pytest.fixture(autouse=True)

@@ -11,11 +11,6 @@ from tests.unit.pipeline.service import Service, running_service
 MakeCaller = Callable[..., Caller]
 
 
-@pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
-
-
 @pytest.fixture(autouse=True)
 def _no_key(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("MG_API_KEY", raising=False)
