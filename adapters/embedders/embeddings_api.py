@@ -12,6 +12,7 @@ import numpy as np
 from anyio import to_thread
 from numpy.typing import NDArray
 
+from adapters.api_calls import ApiError
 from adapters.retry_policy import retry_after_s
 
 _HINTS: Final = {
@@ -21,19 +22,6 @@ _HINTS: Final = {
 }
 _CONNECT_S: Final = 2.0
 _LONGEST_MESSAGE: Final = 300
-
-
-class EmbeddingsApiError(Exception):
-    """A request that came to nothing. `detail` is a sentence without the key; `outage`: no request would do better."""
-
-    def __init__(
-        self, detail: str, *, retryable: bool = False, outage: bool = True, retry_after_s: float | None = None
-    ) -> None:
-        super().__init__(detail)
-        self.detail = detail
-        self.retryable = retryable
-        self.outage = outage
-        self.retry_after_s = retry_after_s
 
 
 class _Embedding(msgspec.Struct):
@@ -57,15 +45,13 @@ class EmbeddingsApi:
         self._client = httpx.AsyncClient(headers=headers, timeout=httpx.Timeout(None, connect=_CONNECT_S))
 
     async def embeddings(self, texts: Sequence[str]) -> NDArray[np.float64]:
-        """float64[len(texts), dimension] as the model gives it. Raises `EmbeddingsApiError`."""
+        """float64[len(texts), dimension] as the model gives it. Raises `ApiError`."""
         body = msgspec.json.encode({"model": self._model, "input": texts, "encoding_format": "float"})
         try:
             response = await self._client.post(self._url, content=body)
         except (httpx.HTTPError, httpx.InvalidURL) as error:
             reason = type(error).__name__
-            raise EmbeddingsApiError(
-                f"The embedder at {self._host} is out of reach ({reason}).", retryable=True
-            ) from error
+            raise ApiError(f"The embedder at {self._host} is out of reach ({reason}).", retryable=True) from error
         if response.status_code != httpx.codes.OK:
             raise self._refusal(response)
         return await to_thread.run_sync(self._matrix, response.content, len(texts))
@@ -73,12 +59,12 @@ class EmbeddingsApi:
     async def aclose(self) -> None:
         await self._client.aclose()
 
-    def _refusal(self, response: httpx.Response) -> EmbeddingsApiError:
+    def _refusal(self, response: httpx.Response) -> ApiError:
         status = response.status_code
         said = _message(response.content) or response.reason_phrase
         said = " ".join((said.replace(self._key, "[key]") if self._key else said).split())[:_LONGEST_MESSAGE]
         hint = _HINTS.get(status, "")
-        return EmbeddingsApiError(
+        return ApiError(
             f"The embedder at {self._host} answered {status}: {said}.{hint}",
             retryable=status in {408, 409, 429} or status >= httpx.codes.INTERNAL_SERVER_ERROR,
             outage=status not in {400, 413, 422},
@@ -95,8 +81,8 @@ class EmbeddingsApi:
             raise self._nonsense()
         return matrix
 
-    def _nonsense(self) -> EmbeddingsApiError:
-        return EmbeddingsApiError(
+    def _nonsense(self) -> ApiError:
+        return ApiError(
             f"The embedder at {self._host} sent something else than one vector a text. Check MG_EMBEDDER_URL."
         )
 

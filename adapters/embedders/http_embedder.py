@@ -11,9 +11,10 @@ import numpy as np
 from anyio import to_thread
 from numpy.typing import NDArray
 
+from adapters.api_calls import ApiCalls
 from adapters.circuit_breaker import CircuitBreaker
 from adapters.embedders.calibration import measured_floor, texts_to_calibrate_with
-from adapters.embedders.embeddings_api import EmbeddingsApi, EmbeddingsApiError
+from adapters.embedders.embeddings_api import EmbeddingsApi
 from adapters.embedders.unit_vectors import unit_vectors
 from adapters.per_event_loop import PerEventLoop
 from adapters.retry_policy import RetryPolicy
@@ -53,9 +54,10 @@ class HttpEmbedder(Embedder):
         if _HEADER_SAFE.fullmatch(api_key) is None:
             raise InvalidConfiguration("MG_EMBEDDER_API_KEY has characters that no key has")
         self._model = model
-        self._retries = retries or RetryPolicy(base_s=0.2)
         self._timeout_s = timeout_s
-        self._circuit = CircuitBreaker(_WHAT, EmbedderUnavailable, threshold=_THRESHOLD, open_s=_OPEN_S)
+        circuit = CircuitBreaker(_WHAT, EmbedderUnavailable, threshold=_THRESHOLD, open_s=_OPEN_S)
+        retries = retries or RetryPolicy(base_s=0.2)
+        self._calls = ApiCalls(_WHAT, EmbedderUnavailable, retries=retries, circuit=circuit)
         self._clients = PerEventLoop(lambda: EmbeddingsApi(url=url, model=model, api_key=api_key))
         self._dimension: int | None = None
         self._floor: float | None = None
@@ -101,41 +103,14 @@ class HttpEmbedder(Embedder):
 
     async def _embed(self, texts: Sequence[str]) -> list[bytes]:
         """One request's vectors, by the deadline, unless the circuit is open."""
-        with self._circuit.call() as call:
-            try:
-                with anyio.fail_after(self._timeout_s):
-                    matrix = await self._persistent(texts)
-            except TimeoutError as error:
-                detail = f"{_WHAT} did not answer within {self._timeout_s:g} s."
-                call.failed(detail)
-                raise EmbedderUnavailable(detail) from error
-            except EmbeddingsApiError as error:
-                if error.outage:
-                    call.failed(error.detail)
-                else:
-                    call.succeeded()
-                raise EmbedderUnavailable(error.detail) from error
-            call.succeeded()
+
+        async def attempt() -> NDArray[np.float64]:
+            return await (await self._clients.current()).embeddings(texts)
+
+        deadline = anyio.current_time() + self._timeout_s
+        matrix = await self._calls(attempt, deadline=deadline, timeout_s=self._timeout_s)
         self._check(matrix)
         return await to_thread.run_sync(unit_vectors, matrix, _WHAT)
-
-    async def _persistent(self, texts: Sequence[str]) -> NDArray[np.float64]:
-        """After as many tries as the policy and the time left allow."""
-        client = await self._clients.current()
-        failures = 0
-        while True:
-            try:
-                return await client.embeddings(texts)
-            except EmbeddingsApiError as error:
-                failures += 1
-                wait_s = self._retries.wait_s(
-                    failures=failures,
-                    retry_after_s=error.retry_after_s,
-                    remaining_s=anyio.current_effective_deadline() - anyio.current_time(),
-                )
-                if wait_s is None or not error.retryable:
-                    raise
-            await anyio.sleep(wait_s)
 
     def _check(self, matrix: NDArray[np.float64]) -> None:
         """The first answer tells the dimension; another one later on would make vectors that cannot be compared."""

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import logging
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import anyio
 
+from adapters.api_calls import ApiCalls
 from adapters.circuit_breaker import CircuitBreaker
 from adapters.llm.messages_api import Message, MessagesApiError, Option
 from adapters.per_event_loop import PerEventLoop
@@ -20,7 +21,8 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-_HEADER_SAFE = re.compile(r"[\x21-\x7e]+")
+_WHAT: Final = "The language model"
+_HEADER_SAFE: Final = re.compile(r"[\x21-\x7e]+")
 
 
 class AnthropicLlm(Llm):
@@ -42,8 +44,12 @@ class AnthropicLlm(Llm):
         self._key = (api_key or "").strip()
         self._model = model
         self._base_url = base_url
-        self._retries = retries or RetryPolicy()
-        self._circuit = circuit or CircuitBreaker("The language model", LlmUnavailable)
+        self._calls = ApiCalls(
+            _WHAT,
+            LlmUnavailable,
+            retries=retries or RetryPolicy(),
+            circuit=circuit or CircuitBreaker(_WHAT, LlmUnavailable),
+        )
         self._clients = PerEventLoop(self._connect)
         self._options: frozenset[Option] = frozenset({"output_config", "thinking"})
 
@@ -52,7 +58,7 @@ class AnthropicLlm(Llm):
             return "There is no language model to ask: ANTHROPIC_API_KEY is not set."
         if _HEADER_SAFE.fullmatch(self._key) is None:
             return "The language model cannot be asked: ANTHROPIC_API_KEY has characters that no key has."
-        return self._circuit.problem()
+        return self._calls.problem()
 
     async def ask(self, prompt: LlmPrompt, timeout_s: float) -> LlmReply:
         if (problem := self.problem()) is not None:
@@ -61,7 +67,11 @@ class AnthropicLlm(Llm):
         client = await self._connected(deadline)
         if anyio.current_time() >= deadline:
             raise LlmUnavailable("No time was left to ask the language model.")
-        message = await self._guarded(client, prompt, deadline, timeout_s)
+
+        async def attempt() -> Message:
+            return await self._accepted(client, prompt, self._options)
+
+        message = await self._calls(attempt, deadline=deadline, timeout_s=timeout_s)
         if message.refused:
             raise LlmUnavailable("The language model declined to answer this prompt.")
         return message.reply()
@@ -85,45 +95,6 @@ class AnthropicLlm(Llm):
         except Exception as error:
             detail = f"The Anthropic SDK cannot be used ({type(error).__name__}). Check ANTHROPIC_BASE_URL and proxies."
             raise LlmUnavailable(detail) from error
-
-    async def _guarded(
-        self, client: AnthropicMessages, prompt: LlmPrompt, deadline: float, timeout_s: float
-    ) -> Message:
-        """The message by the deadline, unless the circuit is open; how it ends is held for or against the model."""
-        with self._circuit.call() as call:
-            try:
-                with anyio.fail_after(deadline - anyio.current_time()):
-                    message = await self._persistent(client, prompt)
-            except TimeoutError as error:
-                detail = f"The language model did not answer within {timeout_s:g} s."
-                call.failed(detail)
-                raise LlmUnavailable(detail) from error
-            except MessagesApiError as error:
-                if error.outage:
-                    call.failed(error.detail)
-                else:
-                    call.succeeded()
-                raise LlmUnavailable(error.detail) from error
-            call.succeeded()
-            return message
-
-    async def _persistent(self, client: AnthropicMessages, prompt: LlmPrompt) -> Message:
-        """The message, after as many tries as the policy and the time left allow."""
-        failures = 0
-        while True:
-            try:
-                return await self._accepted(client, prompt, self._options)
-            except MessagesApiError as error:
-                failures += 1
-                wait_s = self._retries.wait_s(
-                    failures=failures,
-                    retry_after_s=error.retry_after_s,
-                    remaining_s=anyio.current_effective_deadline() - anyio.current_time(),
-                )
-                if wait_s is None or not error.retryable:
-                    raise
-                logger.debug("Trying again in %.2f s. %s", wait_s, error.detail)
-            await anyio.sleep(wait_s)
 
     async def _accepted(self, client: AnthropicMessages, prompt: LlmPrompt, options: frozenset[Option]) -> Message:
         """The message, asked for without the options that are refused. Where that helps, it stays so."""

@@ -6,20 +6,15 @@ from typing import Literal
 
 import msgspec
 
+from adapters.api_calls import ApiError
 from application.shared.ports import LlmReply
 
 Option = Literal["output_config", "thinking"]
 """A request parameter that helps, but that some models and gateways refuse: a call can do without."""
 
 
-class MessagesApiError(Exception):
-    """A call that gave no message.
-
-    `detail` is one sentence for the reader of a log, and never holds the key. `status` is the HTTP status, or None
-    where no answer came. `retryable`: the same request may fare better soon, though not before `retry_after_s`
-    seconds where the API named a time. `outage`: the next request will most likely fail too; False where this
-    request alone is at fault.
-    """
+class MessagesApiError(ApiError):
+    """A call that gave no message. `status` is the HTTP status, or None where no answer came."""
 
     def __init__(
         self,
@@ -30,12 +25,8 @@ class MessagesApiError(Exception):
         outage: bool = True,
         retry_after_s: float | None = None,
     ) -> None:
-        super().__init__(detail)
-        self.detail = detail
+        super().__init__(detail, retryable=retryable, outage=outage, retry_after_s=retry_after_s)
         self.status = status
-        self.retryable = retryable
-        self.outage = outage
-        self.retry_after_s = retry_after_s
 
     def refused_option(self, *, sent: frozenset[Option]) -> Option | None:
         """Which of the options that were sent to blame for the refusal of this request, or None for none of them.
