@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from domain.learner import agent_skill
 from domain.learner.lesson import Bin, LessonDraft, PromotedLesson
+from tests.unit.learner.skill_files import FOREIGN, skill
 
 LETTERS = st.characters(exclude_categories=["Cc", "Cs"])
 TITLES = st.text(LETTERS, min_size=1, max_size=500)
@@ -33,40 +34,9 @@ COPY = PromotedLesson(
     promoted_at=datetime(2026, 10, 22, 10, 0, 0, 123456, tzinfo=timezone.utc),
 )
 
-FOREIGN = """---
-name: pdf-forms
-description: "Use when the user says \\"fill in this form\\": PDF, fields, 'ticks'."
-license: Proprietary. LICENSE.txt has complete terms
-allowed-tools:
-  - Bash(pdftk:*)
-  - Read
-metadata:
-  author: example-org
-  version: 1.10
-  tags: [pdf, forms]
-  nested: {"os": ["linux", 2]}
----
-
-```sh
-# not a heading
-```
-
-# Filling in PDF forms #
-
-Body with --- inside.
-
----
-
-More.
-"""
-
 
 def copy(**changes: object) -> PromotedLesson:
     return msgspec.structs.replace(COPY, **changes)
-
-
-def skill(front: str, body: str = "Body.") -> str:
-    return f"---\n{front}\n---\n\n{body}"
 
 
 @settings(max_examples=60, deadline=None)

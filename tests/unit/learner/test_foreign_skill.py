@@ -7,43 +7,13 @@ import pytest
 from domain.errors import InvalidInput
 from domain.learner import agent_skill
 from domain.learner.lesson import Bin
-
-FOREIGN = """---
-name: pdf-forms
-description: "Use when the user says \\"fill in this form\\": PDF, fields, 'ticks'."
-license: Proprietary. LICENSE.txt has complete terms
-allowed-tools:
-  - Bash(pdftk:*)
-  - Read
-metadata:
-  author: example-org
-  version: 1.10
-  tags: [pdf, forms]
-  nested: {"os": ["linux", 2]}
----
-
-```sh
-# not a heading
-```
-
-# Filling in PDF forms #
-
-Body with --- inside.
-
----
-
-More.
-"""
+from tests.unit.learner.skill_files import FOREIGN, skill
 
 
 def problems(text: str, **options: str) -> dict[str, str]:
     with pytest.raises(InvalidInput) as refused:
         agent_skill.parse(text, **options)  # type: ignore[arg-type]
     return {error.path: error.message for error in refused.value.errors}
-
-
-def skill(front: str, body: str = "Body.") -> str:
-    return f"---\n{front}\n---\n\n{body}"
 
 
 def test_somebody_elses_skill_is_read_by_the_specification() -> None:
