@@ -59,3 +59,14 @@ class RecordingTarget:
         self._server.shutdown()
         self._server.server_close()
         self._thread.join()
+
+
+def delivering_to(*, review: str = "", engine: str = "", threshold: int = 1) -> dict[str, str]:
+    """The settings of a service that escalates to these targets, each where its URL is given."""
+    path = "both" if review and engine else "human_only" if review else "auto_only"
+    settings = {"MG_REVIEWER_PATH_MODE": path, "MG_FAILURE_THRESHOLD_X": str(threshold)}
+    if review:
+        settings |= {"MG_HIL_MODE": "http", "MG_HIL_BASE_URL": review}
+    if engine:
+        settings |= {"MG_AUTO_REMEDIATION_MODE": "http", "MG_WORKFLOW_ENGINE_BASE_URL": engine}
+    return settings

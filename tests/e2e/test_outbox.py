@@ -8,7 +8,7 @@ from standardwebhooks.webhooks import Webhook
 
 from tests.e2e.calls import answered, failed, promoted
 from tests.e2e.conftest import StartService
-from tests.e2e.http_target import Delivery, RecordingTarget
+from tests.e2e.http_target import Delivery, RecordingTarget, delivering_to
 from tests.e2e.service import until
 
 SECRET = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
@@ -25,7 +25,7 @@ def test_a_process_killed_between_the_answer_and_the_delivery_delivers_after_its
         return 200
 
     with RecordingTarget(hang_once) as review:
-        service = start_service({"MG_HIL_MODE": "http", "MG_HIL_BASE_URL": review.url, "MG_FAILURE_THRESHOLD_X": "1"})
+        service = start_service(delivering_to(review=review.url))
         with service.client() as client:
             lesson_id = promoted(client)
             entry = failed(client, 1)[0]
@@ -50,14 +50,7 @@ def test_a_process_killed_between_the_answer_and_the_delivery_delivers_after_its
 
 def test_a_target_that_is_down_gets_the_delivery_when_it_is_back(start_service: StartService) -> None:
     with RecordingTarget(lambda _delivery, number: 503 if number < 3 else 204) as engine:
-        service = start_service(
-            {
-                "MG_REVIEWER_PATH_MODE": "auto_only",
-                "MG_AUTO_REMEDIATION_MODE": "http",
-                "MG_WORKFLOW_ENGINE_BASE_URL": engine.url,
-                "MG_FAILURE_THRESHOLD_X": "1",
-            }
-        )
+        service = start_service(delivering_to(engine=engine.url))
         with service.client() as client:
             lesson_id = promoted(client)
             failed(client, 1)
@@ -75,9 +68,7 @@ def test_the_reference_receiver_accepts_a_signed_delivery(start_service: StartSe
     with RecordingTarget() as review:
         service = start_service(
             {
-                "MG_HIL_MODE": "http",
-                "MG_HIL_BASE_URL": review.url,
-                "MG_FAILURE_THRESHOLD_X": "1",
+                **delivering_to(review=review.url),
                 "MG_WEBHOOK_SECRET": SECRET,
                 "MG_HIL_AUTH_HEADER": "Bearer for-the-reviewers",
             }
@@ -99,16 +90,7 @@ def test_a_hanging_target_delays_neither_the_outcome_nor_the_other_target(start_
         return 200
 
     with RecordingTarget(hang) as review, RecordingTarget() as engine:
-        service = start_service(
-            {
-                "MG_REVIEWER_PATH_MODE": "both",
-                "MG_HIL_MODE": "http",
-                "MG_HIL_BASE_URL": review.url,
-                "MG_AUTO_REMEDIATION_MODE": "http",
-                "MG_WORKFLOW_ENGINE_BASE_URL": engine.url,
-                "MG_FAILURE_THRESHOLD_X": "1",
-            }
-        )
+        service = start_service(delivering_to(review=review.url, engine=engine.url))
         with service.client() as client:
             promoted(client)
             entries = failed(client, 5)

@@ -8,12 +8,12 @@ from typing import Any
 
 import httpx
 import pytest
-from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule, run_state_machine_as_test
+from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
 
 from tests.e2e.calls import answered, promoted, query
 from tests.e2e.conftest import StartService
+from tests.faults import machines
 from tests.faults.audit import all_pages, recount
 from tests.faults.conftest import MARIADB, POSTGRES, SQLITE, NewDatabases
 from tests.faults.tally import LONG, Count, Tally
@@ -146,18 +146,7 @@ def test_flips_reviews_and_repeated_calls_in_any_order_keep_counters_metrics_and
     service = start_service({**databases(engine), "MG_FAILURE_THRESHOLD_X": str(THRESHOLD)})
     with service.client() as client:
         machine: type[BooksMachine] = type("Machine", (BooksMachine,), {"client": client})
-        run_state_machine_as_test(
-            machine,
-            settings=settings(
-                max_examples=EXAMPLES,
-                stateful_step_count=STEPS,
-                deadline=None,
-                derandomize=not LONG,
-                phases=tuple(Phase) if LONG else (Phase.generate,),
-                database=None,
-                suppress_health_check=list(HealthCheck),
-            ),
-        )
+        machines.run(machine, examples=EXAMPLES, steps=STEPS)
     assert machine.flips >= EXAMPLES // 3
     tally.add(
         Count(

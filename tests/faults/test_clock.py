@@ -9,7 +9,7 @@ import pytest
 
 from tests.e2e.calls import answered, failed, invoke, promoted, query, report
 from tests.e2e.conftest import StartService
-from tests.e2e.http_target import RecordingTarget
+from tests.e2e.http_target import RecordingTarget, delivering_to
 from tests.e2e.service import until
 from tests.faults.audit import Books
 from tests.faults.tally import Count, Tally
@@ -24,12 +24,7 @@ def test_a_clock_that_jumps_an_hour_changes_no_count_and_holds_up_no_delivery(
     offset = tmp_path / "clock"
     with RecordingTarget(lambda _delivery, number: 503 if number < 3 else 200) as review:
         service = start_service(
-            {
-                "MG_HIL_MODE": "http",
-                "MG_HIL_BASE_URL": review.url,
-                "MG_FAILURE_THRESHOLD_X": "1",
-                "MG_TEST_CLOCK": str(offset),
-            },
+            {**delivering_to(review=review.url), "MG_TEST_CLOCK": str(offset)},
             app="tests.faults.moving_clock:app",
         )
         with service.client() as client:

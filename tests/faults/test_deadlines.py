@@ -7,7 +7,7 @@ import pytest
 
 from tests.e2e.calls import answered, invoke, promoted, query
 from tests.e2e.conftest import StartService
-from tests.e2e.http_target import RecordingTarget
+from tests.e2e.http_target import RecordingTarget, delivering_to
 from tests.e2e.service import until
 from tests.fakes.anthropic_stand_in import FOR_EVER, Answer, AnthropicStandIn, error, message
 from tests.faults.audit import all_pages
@@ -87,16 +87,7 @@ def test_a_target_that_misbehaves_delays_neither_an_outcome_nor_another_target_a
 ) -> None:
     with AnthropicStandIn() as review, RecordingTarget() as engine:  # it answers as it is told, whoever asks
         review.will(TARGETS[misbehaviour])
-        service = start_service(
-            {
-                "MG_REVIEWER_PATH_MODE": "both",
-                "MG_HIL_MODE": "http",
-                "MG_HIL_BASE_URL": review.url,
-                "MG_AUTO_REMEDIATION_MODE": "http",
-                "MG_WORKFLOW_ENGINE_BASE_URL": engine.url,
-                "MG_FAILURE_THRESHOLD_X": "1",
-            }
-        )
+        service = start_service(delivering_to(review=review.url, engine=engine.url))
         with service.client() as client:
             promoted(client)
             for step in range(REQUESTS):

@@ -8,7 +8,7 @@ import pytest
 
 from tests.e2e.calls import promoted
 from tests.e2e.conftest import StartService
-from tests.e2e.http_target import RecordingTarget
+from tests.e2e.http_target import RecordingTarget, delivering_to
 from tests.e2e.service import until
 from tests.faults.audit import Books, all_pages, next_failure_count
 from tests.faults.conftest import POSTGRES, SQLITE, NewDatabases
@@ -39,15 +39,7 @@ def test_what_was_acknowledged_outlives_kills_and_every_due_escalation_arrives_u
 ) -> None:
     with RecordingTarget() as review, RecordingTarget() as workflows:
         service = start_service(
-            {
-                **databases(engine),
-                "MG_REVIEWER_PATH_MODE": "both",
-                "MG_HIL_MODE": "http",
-                "MG_HIL_BASE_URL": review.url,
-                "MG_AUTO_REMEDIATION_MODE": "http",
-                "MG_WORKFLOW_ENGINE_BASE_URL": workflows.url,
-                "MG_FAILURE_THRESHOLD_X": str(THRESHOLD),
-            }
+            {**databases(engine), **delivering_to(review=review.url, engine=workflows.url, threshold=THRESHOLD)}
         )
         with service.client() as client:
             promoted(client)

@@ -10,9 +10,8 @@ from pathlib import Path as FilePath
 
 import pytest
 from anyio.from_thread import BlockingPortal, start_blocking_portal
-from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, rule, run_state_machine_as_test
+from hypothesis.stateful import RuleBasedStateMachine, rule
 
 from application.feedback.deliver import LEASE_S
 from application.feedback.ports import EscalationFilter, RecordSelection
@@ -23,6 +22,7 @@ from domain.feedback.escalation import Escalation, Path, State
 from domain.learner.lesson import Decision, LessonEdit, Status
 from domain.learner.log import Event, LogEntry
 from tests.fakes.examples import draft, entry, report
+from tests.faults import machines
 from tests.faults.story import Condition, Story
 from tests.faults.tally import LONG, Count, Tally
 
@@ -202,18 +202,7 @@ class TwoDatabases(RuleBasedStateMachine):
 def test_decisions_flags_disables_crashes_and_replays_in_any_order_end_as_the_model_says(tally: Tally) -> None:
     with start_blocking_portal() as portal:
         machine: type[TwoDatabases] = type("Machine", (TwoDatabases,), {"portal": portal})
-        run_state_machine_as_test(
-            machine,
-            settings=settings(
-                max_examples=EXAMPLES,
-                stateful_step_count=STEPS,
-                deadline=None,
-                derandomize=not LONG,
-                phases=tuple(Phase) if LONG else (Phase.generate,),
-                database=None,
-                suppress_health_check=list(HealthCheck),
-            ),
-        )
+        machines.run(machine, examples=EXAMPLES, steps=STEPS)
     tally.add(
         Count(
             promise="5 Two databases, one story",
