@@ -28,7 +28,7 @@ from tests.faults.tally import LONG, Count, Tally
 
 pytestmark = pytest.mark.faults
 
-EXAMPLES, STEPS = (400, 30) if LONG else (25, 20)
+EXAMPLES, STEPS = (400, 30) if LONG else (80, 20)
 EFFECT = {Path.HUMAN: Event.RUNTIME_FAILURE_FLAGGED, Path.AUTO: Event.RUNTIME_FAILURE_DISABLED}
 BEYOND_EVERY_WAIT_S = 400.0
 
