@@ -7,6 +7,7 @@ import sqlite3
 import time
 from pathlib import Path
 
+from adapters.sql.opened_file import FileGone, OpenedFile
 from application.learner.ports import CatalogWatch
 
 
@@ -14,11 +15,13 @@ class SqliteWatch(CatalogWatch):
     """Reads `PRAGMA data_version` on a connection of its own: it moves with every commit of anybody else's.
 
     The read touches shared memory only (microseconds), so it is done on the caller's thread. Where the file cannot be
-    read, every look differs from the one before, so that the store is asked, which can tell why.
+    read, or is another one than before, every look differs from the one before, so that the store is asked, which can
+    tell why.
     """
 
     def __init__(self, file: str) -> None:
         self._file = file
+        self._opened = OpenedFile(file)
         self._connection: sqlite3.Connection | None = None
         self._connections = 0
         self._failures = itertools.count(-1, -1)
@@ -26,12 +29,17 @@ class SqliteWatch(CatalogWatch):
     def look(self) -> int:
         try:
             return self._data_version()
+        except FileGone:
+            return next(self._failures)
         except (sqlite3.Error, OSError):
             self.close()
             return next(self._failures)
 
     def _data_version(self) -> int:
         """With the number of the connection, since versions of different connections tell nothing about each other."""
+        if self._connection is None:
+            self._opened.forget_log()
+        self._opened.check()
         if self._connection is None:
             if not Path(self._file).exists():
                 return 0

@@ -15,6 +15,7 @@ from adapters.sql.dialects import parse_dsn
 from adapters.sql.engine import CommitInDoubt, Engine, Work
 from adapters.sql.engines import open_engine
 from adapters.sql.faults import is_lost, reason, should_try_again
+from adapters.sql.opened_file import FileGone
 from adapters.sql.schema import Schema, SchemaState, bring_up_to_date, check, upgrade
 from domain.errors import StoreUnavailable
 
@@ -142,6 +143,12 @@ class Database:
                 return await _again(attempt)
         except CommitInDoubt as error:
             text = f"{self.name} broke off while it stored this: nobody knows whether it did"
+            raise StoreUnavailable(text) from error
+        except FileGone as error:
+            text = (
+                f"{self.name} is out of reach: its file {error} while this process had it open, and nothing more is "
+                "stored there. Stop every process that uses it, see that the right file is in place, and start again"
+            )
             raise StoreUnavailable(text) from error
         except Exception as error:
             why = reason(error)

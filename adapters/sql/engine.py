@@ -22,7 +22,7 @@ class Engine(Protocol):
     async def transaction(self, work: Work[T], *, writes: bool) -> T:
         """Runs `work`, if it writes as one transaction. Cancelled, it gives the connection up and commits nothing.
 
-        Raises what `work` raises, `DBAPIError` and `OSError`; and `CommitInDoubt`.
+        Raises what `work` raises, `DBAPIError` and `OSError`; `CommitInDoubt`; on SQLite `FileGone`.
         """
 
     @abstractmethod

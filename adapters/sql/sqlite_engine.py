@@ -9,6 +9,7 @@ import asyncio
 import sqlite3
 import threading
 import time
+from collections.abc import Callable
 from typing import Any, Generic
 
 import anyio.to_thread
@@ -18,6 +19,7 @@ from sqlalchemy.exc import DBAPIError, IntegrityError
 from sqlalchemy.pool import QueuePool, StaticPool
 
 from adapters.sql.engine import Engine, T, Work, carry_out
+from adapters.sql.opened_file import OpenedFile
 from adapters.threads import Threads
 
 _READERS = 4
@@ -30,10 +32,17 @@ _CACHE_KB = 65_536
 
 
 class SqliteEngine(Engine):
-    """WAL with `synchronous=FULL`: what is committed survives a power cut, and readers never wait for the writer."""
+    """WAL with `synchronous=FULL`: what is committed survives a power cut, and readers never wait for the writer.
+
+    A file that is deleted or replaced beneath the connections is neither read nor written any more, and none is opened
+    in its place: `transaction` raises `FileGone`. What came there may have the log of the old one beside it, and SQLite
+    would take that for its own.
+    """
 
     def __init__(self, url: URL) -> None:
-        self._in_memory = in_memory = url.database in (None, "", ":memory:")
+        path = url.database or ":memory:"
+        in_memory = path == ":memory:"
+        self._file = None if in_memory else OpenedFile(path)
         self._engine = create_engine(
             url,
             isolation_level="AUTOCOMMIT",
@@ -66,15 +75,17 @@ class SqliteEngine(Engine):
         self._engine.dispose()
 
     def _read(self, running: _Transaction[T]) -> T:
+        self._check_file()
         with self._engine.connect() as connection:
             return running.run(connection)
 
     def _write(self, running: _Transaction[T]) -> T:
         """On a connection that the writing thread keeps, until the database fails on it."""
         if self._writing is None:
+            self._check_file()
             self._writing = self._engine.connect()
         try:
-            return running.run(self._writing)
+            return running.run(self._writing, last=self._check_file)
         except IntegrityError:
             raise
         except DBAPIError:
@@ -85,10 +96,15 @@ class SqliteEngine(Engine):
         """One that failed may have its transaction still, and nobody gets it again (in memory it is the database)."""
         if self._writing is None:
             return
-        if failed and not self._in_memory:
+        if failed and self._file is not None:
             self._writing.invalidate()
+            self._file.forget_log()
         self._writing.close()
         self._writing = None
+
+    def _check_file(self) -> None:
+        if self._file is not None:
+            self._file.check()
 
 
 class _GivenUp(Exception):
@@ -105,11 +121,12 @@ class _Transaction(Generic[T]):
         self._driver: Any = None
         self._guard = threading.Lock()
 
-    def run(self, connection: Connection) -> T:
+    def run(self, connection: Connection, last: Callable[[], None] = lambda: None) -> T:
+        """The result of the work; `last` comes before the COMMIT, and nothing is committed where it raises."""
         with self._guard:
             self._driver = connection.connection.dbapi_connection
         try:
-            return carry_out(connection, self._guarded, writes=self._writes)
+            return carry_out(connection, lambda of: self._guarded(of, last), writes=self._writes)
         finally:
             with self._guard:
                 self._driver = None
@@ -121,8 +138,9 @@ class _Transaction(Generic[T]):
             if self._driver is not None:
                 self._driver.interrupt()
 
-    def _guarded(self, connection: Connection) -> T:
+    def _guarded(self, connection: Connection, last: Callable[[], None]) -> T:
         result = self._work(connection)
+        last()
         if self._given_up:
             raise _GivenUp
         return result
