@@ -9,9 +9,13 @@ from typing import Any
 from sqlalchemy import Connection, Select, select, union_all
 
 from adapters.feedback.statements import ENTRY_FIELDS
+from adapters.sql.cursors import Cursors
 from adapters.sql.tables import feedback_entries
 from application.feedback.ports import EntryFilter
 from domain.feedback.entry import ResultFlag
+
+#: Of places among the entries, whose numbers they are.
+CURSORS = Cursors("feedback")
 
 _entry = feedback_entries.c
 _READ_AT_ONCE = 1000

@@ -9,10 +9,9 @@ from sqlalchemy import BigInteger, cast, delete, func, select
 
 from adapters.feedback.batch import REQUESTS, Command, Result, carry_out
 from adapters.feedback.counting import counters
-from adapters.feedback.pages import newest_first, old_entries
+from adapters.feedback.pages import CURSORS, newest_first, old_entries
 from adapters.feedback.rows import counters_of, entry_of
 from adapters.feedback.statements import COUNTER_FIELDS, ENTRY_FIELDS
-from adapters.sql.cursors import decode_number, encode_cursor
 from adapters.sql.database import Database
 from adapters.sql.group_commit import GroupCommit
 from adapters.sql.tables import feedback_entries, lesson_counters
@@ -58,12 +57,12 @@ class SqlFeedbackStore(FeedbackStore):
         return entry_of(row)
 
     async def page(self, where: EntryFilter, limit: int, cursor: str | None) -> EntryPage:
-        statement = newest_first(where, limit + 1, None if cursor is None else decode_number(cursor))
+        statement = newest_first(where, limit + 1, None if cursor is None else CURSORS.number(cursor))
         rows = await self._database.read(lambda connection: connection.execute(statement).all())
         more = len(rows) > limit
         return EntryPage(
             entries=[entry_of(row[1:]) for row in rows[:limit]],
-            next_cursor=encode_cursor(str(rows[limit - 1].seq)) if more else None,
+            next_cursor=CURSORS.encode(rows[limit - 1].seq) if more else None,
         )
 
     async def counters(self, lesson_id: str | None = None) -> Mapping[str, Counters]:

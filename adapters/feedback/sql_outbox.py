@@ -13,13 +13,14 @@ from sqlalchemy import Column, ColumnElement, Connection, and_, func, insert, or
 from sqlalchemy.exc import IntegrityError
 
 from adapters.feedback.rows import escalation_of, outbox_row
-from adapters.sql.cursors import decode_id, encode_cursor
+from adapters.sql.cursors import Cursors
 from adapters.sql.database import Database
 from adapters.sql.tables import escalations as table
 from application.feedback.ports import EscalationFilter, EscalationPage, Outbox
 from domain.errors import Conflict, UnknownEscalation
 from domain.feedback.escalation import LONGEST_WAIT_S, Escalation, Path, State
 
+_CURSORS = Cursors("escalations")
 _PENDING = State.PENDING.value
 
 
@@ -86,12 +87,12 @@ class SqlOutbox(Outbox):
         if where.state is not None:
             statement = statement.where(table.c.state == where.state.value)
         if cursor is not None:
-            statement = statement.where(table.c.id < decode_id(cursor))
+            statement = statement.where(table.c.id < _CURSORS.id(cursor))
         rows = await self._database.read(lambda connection: connection.execute(statement).mappings().all())
         more = len(rows) > limit
         return EscalationPage(
             escalations=[escalation_of(row) for row in rows[:limit]],
-            next_cursor=encode_cursor(rows[limit - 1]["id"]) if more else None,
+            next_cursor=_CURSORS.encode(rows[limit - 1]["id"]) if more else None,
         )
 
     async def retry(self, escalation_id: str, now: datetime) -> Escalation:

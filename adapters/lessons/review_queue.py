@@ -9,18 +9,20 @@ from sqlalchemy import Connection, func, or_, select
 
 from adapters.lessons.rows import lesson_of, log_of
 from adapters.lessons.statements import LESSON_COLUMNS, LOG_COLUMNS
-from adapters.sql.cursors import decode_moment, encode_moment
+from adapters.sql.cursors import Cursors
 from adapters.sql.tables import lesson_log, lessons
 from application.learner.ports import QueuePage
 from domain.learner.lesson import Lesson, Status
 from domain.learner.log import Event, Flag, LogEntry, QueuedLesson
+
+_CURSORS = Cursors("queue")
 
 
 def queue_page(connection: Connection, *, limit: int, cursor: str | None) -> QueuePage:
     """Raises `InvalidInput` for a cursor that this function has not given out."""
     statement = select(*LESSON_COLUMNS).where(lessons.c.status == Status.PENDING_REVIEW.value)
     if cursor is not None:
-        at, lesson_id = decode_moment(cursor)
+        at, lesson_id = _CURSORS.moment(cursor)
         later = or_(lessons.c.updated_at > at, lessons.c.id > lesson_id)
         statement = statement.where(lessons.c.updated_at >= at, later)
     ordered = statement.order_by(lessons.c.updated_at, lessons.c.id).limit(limit + 1)
@@ -29,7 +31,7 @@ def queue_page(connection: Connection, *, limit: int, cursor: str | None) -> Que
     flags = _latest_flags(connection, [lesson.id for lesson in waiting])
     return QueuePage(
         waiting=[(lesson, _queued(lesson, flags.get(lesson.id))) for lesson in waiting],
-        next_cursor=encode_moment(waiting[-1].updated_at, waiting[-1].id) if len(found) > limit else None,
+        next_cursor=_CURSORS.encode_moment(waiting[-1].updated_at, waiting[-1].id) if len(found) > limit else None,
     )
 
 

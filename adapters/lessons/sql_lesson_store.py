@@ -21,7 +21,7 @@ from adapters.lessons.statements import (
     LOCKED_LESSON,
     LOG_COLUMNS,
 )
-from adapters.sql.cursors import decode_id, encode_cursor
+from adapters.sql.cursors import Cursors
 from adapters.sql.database import Database
 from adapters.sql.dialects import has_item
 from adapters.sql.requests import Kept, Requests
@@ -49,6 +49,7 @@ from domain.learner.log import LogEntry
 from domain.learner.ranking import normalised
 
 _REQUESTS = Requests(lesson_requests)
+_CURSORS = Cursors("lessons")
 
 
 class SqlLessonStore(LessonStore):
@@ -67,7 +68,7 @@ class SqlLessonStore(LessonStore):
         if where.text is not None:
             statement = statement.where(lessons.c.folded.contains(normalised(where.text), autoescape=True))
         if cursor is not None:
-            statement = statement.where(lessons.c.id < decode_id(cursor))
+            statement = statement.where(lessons.c.id < _CURSORS.id(cursor))
 
         def work(connection: Connection) -> list[Lesson]:
             of_tag = [has_item(connection, lessons.c.tags, where.tag)] if where.tag is not None else []
@@ -75,7 +76,7 @@ class SqlLessonStore(LessonStore):
 
         found = await self._database.read(work)
         more = len(found) > limit
-        return LessonPage(lessons=found[:limit], next_cursor=encode_cursor(found[limit - 1].id) if more else None)
+        return LessonPage(lessons=found[:limit], next_cursor=_CURSORS.encode(found[limit - 1].id) if more else None)
 
     async def log(self, lesson_id: str) -> Sequence[LogEntry]:
         statement = select(*LOG_COLUMNS).where(lesson_log.c.lesson_id == lesson_id).order_by(lesson_log.c.seq)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import msgspec
 
-from adapters.sql.cursors import encode_cursor
+from adapters.feedback.pages import CURSORS
 from tests.bench import seeds, servers
 from tests.bench.processes import Server, memory
 from tests.bench.rounds import INVOKE, OUTCOME, Median, interleaved, median, warmed_up
@@ -89,7 +89,7 @@ def _points(path: str, sizes: Mapping[int, Server], scale: Scale) -> list[Point]
 def _reads(server: Server, size: int, scale: Scale) -> list[Read]:
     """The metrics, and pages of entries from the newest to nearly the oldest."""
     pages = {
-        f"page at {depth:g} of the entries": f"/feedback?limit={_PAGE}&cursor={encode_cursor(str(int(size * depth)))}"
+        f"page at {depth:g} of the entries": f"/feedback?limit={_PAGE}&cursor={CURSORS.encode(int(size * depth))}"
         for depth in _DEPTHS
     }
     paths = {"metrics": "/feedback/metrics/usage", **pages}

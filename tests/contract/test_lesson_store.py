@@ -679,6 +679,16 @@ async def test_a_cursor_that_is_none_of_ours_is_refused(lessons: LessonStore, cu
         await lessons.queue(2, cursor)
 
 
+async def test_pages_and_the_review_queue_refuse_each_others_cursors(lessons: LessonStore) -> None:
+    await added(lessons, *many(3))
+    of_page = (await lessons.page(LessonFilter(), 1, None)).next_cursor
+    of_queue = (await lessons.queue(1)).next_cursor
+    with pytest.raises(InvalidInput):
+        await lessons.page(LessonFilter(), 2, of_queue)
+    with pytest.raises(InvalidInput):
+        await lessons.queue(2, of_page)
+
+
 async def test_all_filters_hold_together(lessons: LessonStore) -> None:
     one, other, third, fourth = many(4)
     other = msgspec.structs.replace(other, bin=Bin.KNOWLEDGE)
