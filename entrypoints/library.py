@@ -4,7 +4,8 @@
     match = await deps.matching_engine.match(query)
 
 Nothing needs to be opened first: databases, indices and clients open themselves with their first use, for the event
-loop that runs then. `await deps.aclose()`, or `async with deps`, closes them.
+loop that runs then. `await deps.aclose()`, or `async with deps`, closes them. What is passed in is checked as a body of
+the HTTP API is: `InvalidInput` says what is wrong, and where.
 """
 
 from __future__ import annotations
@@ -33,6 +34,8 @@ from domain.learner.ranking import SearchHit
 from domain.values import JsonObject
 from entrypoints.apps import close_incorporator
 from entrypoints.container import IncorporatorContainer
+from entrypoints.http.lesson_wire import DraftBody, EditBody
+from entrypoints.inputs import check, checked, fields_of
 from entrypoints.settings import Settings
 
 _ACTOR = "library"
@@ -43,8 +46,8 @@ class MatchingEngine:
         self._match = match
 
     async def match(self, query: QueryInput) -> MatchResult | None:
-        """The promoted lesson that applies, or None."""
-        return await self._match(query)
+        """The promoted lesson that applies, or None. Raises `InvalidInput`."""
+        return await self._match(checked(query, QueryInput, "query"))
 
 
 class ApplierService:
@@ -52,8 +55,8 @@ class ApplierService:
         self._apply = apply
 
     async def apply(self, match: MatchResult, query: QueryInput) -> ApplierOutcome:
-        """The concrete action and instruction for a match."""
-        return await self._apply(match, query)
+        """The concrete action and instruction for a match. Raises `InvalidInput`."""
+        return await self._apply(match, checked(query, QueryInput, "query"))
 
 
 class FeedbackRecorder:
@@ -61,8 +64,8 @@ class FeedbackRecorder:
         self._record = record
 
     async def record_selection(self, query: QueryInput, match: MatchResult, outcome: ApplierOutcome) -> None:
-        """Stores the selection as a pending feedback entry."""
-        await self._record(query, match, outcome)
+        """Stores the selection as a pending feedback entry. Raises `InvalidInput`."""
+        await self._record(checked(query, QueryInput, "query"), match, outcome)
 
 
 class FeedbackUpdater:
@@ -79,17 +82,19 @@ class FeedbackUpdater:
         failure_class: FailureClass = FailureClass.LESSON,
         detail: JsonObject | None = None,
     ) -> FeedbackEntry:
-        """Records what became of the step's latest selection (or of exactly `outcome_id`). Raises `NoSelection`."""
-        return await self._update(
-            OutcomeReport(
-                problem_solving_step_ref=problem_solving_step_ref,
-                session_id=session_id,
-                result_flag=result_flag,
-                outcome_id=outcome_id,
-                failure_class=failure_class,
-                detail=detail,
-            )
+        """Records what became of the step's latest selection (or of exactly `outcome_id`).
+
+        Raises `NoSelection`, `InvalidInput`.
+        """
+        report = OutcomeReport(
+            problem_solving_step_ref=problem_solving_step_ref,
+            session_id=session_id,
+            result_flag=result_flag,
+            outcome_id=outcome_id,
+            failure_class=failure_class,
+            detail=detail,
         )
+        return await self._update(checked(report, OutcomeReport, "report"))
 
 
 class ThresholdMonitor:
@@ -142,7 +147,9 @@ class ReviewService:
         self._store = store
 
     async def inject(self, *drafts: LessonDraft) -> list[Lesson]:
-        """Stores the drafts as lessons that await review, all or none."""
+        """Stores the drafts as lessons that await review, all or none. Raises `InvalidInput`."""
+        for one in drafts:
+            check(fields_of(one), DraftBody, "draft")
         return await self._inject(drafts, actor=_ACTOR)
 
     async def list(self, where: LessonFilter | None = None, limit: int = 100) -> Sequence[Lesson]:
@@ -155,7 +162,7 @@ class ReviewService:
     async def edit(
         self, lesson_id: str, edit: LessonEdit, *, reviewer: str | None = None, version: int | None = None
     ) -> Lesson:
-        """Edits and promotes."""
+        """Edits and promotes. Raises `InvalidInput`."""
         return await self._decide(lesson_id, Decision.EDIT, reviewer, version, edit)
 
     async def reject(self, lesson_id: str, *, reviewer: str | None = None, version: int | None = None) -> Lesson:
@@ -175,6 +182,8 @@ class ReviewService:
         version: int | None,
         edit: LessonEdit | None = None,
     ) -> Lesson:
+        said = {"reviewer": reviewer, "version": version}
+        check({**said, **fields_of(edit or LessonEdit())}, EditBody, "decision")
         command = ReviewCommand(
             lesson_id=lesson_id, decision=decision, actor=_ACTOR, edit=edit, version=version, reviewer=reviewer
         )

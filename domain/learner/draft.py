@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import math
 import re
-from collections.abc import Iterator
 
 from domain.errors import FieldError
+from domain.json_values import faults
 from domain.learner.lesson import LessonDraft
 
 LONGEST_TITLE = 500
 LONGEST_TAG = 100
 LONGEST_SOURCE = 500
 MOST_TAGS = 64
-DEEPEST = 32
-"""Levels of nesting that any input of the service may have."""
 
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 _UNSTORABLE = re.compile(r"[\x00\ud800-\udfff]")
@@ -40,29 +37,10 @@ def problems(draft: LessonDraft) -> list[FieldError]:
             found.append(FieldError(f"tags[{index}]", reason))
     if not _is_line(draft.source, 0, LONGEST_SOURCE):
         found.append(FieldError("source", f"must be at most {LONGEST_SOURCE} characters without control characters"))
-    about_payload = dict.fromkeys(_payload_problems(draft.dsl_payload))
+    about_payload = dict.fromkeys(what for _, what in faults(draft.dsl_payload))
     found.extend(FieldError("dsl_payload", message) for message in about_payload)
     return found
 
 
 def _is_line(text: str, shortest: int, longest: int) -> bool:
     return shortest <= len(text) <= longest and not _CONTROL.search(text)
-
-
-def _payload_problems(payload: object) -> Iterator[str]:
-    level = [payload]
-    for _ in range(DEEPEST + 1):
-        for value in level:
-            if isinstance(value, str) and _UNSTORABLE.search(value):
-                yield "must not hold a NUL character or half of a surrogate pair"
-            if isinstance(value, float) and not math.isfinite(value):
-                yield "must not hold a number beyond a double"
-        level = [inner for value in level for inner in _inner(value)]
-    if level:
-        yield f"must not be nested deeper than {DEEPEST} levels"
-
-
-def _inner(value: object) -> list[object]:
-    if isinstance(value, dict):
-        return [*value, *value.values()]
-    return value if isinstance(value, list) else []

@@ -14,13 +14,14 @@ import msgspec
 import yaml
 
 from domain.errors import FieldError, InvalidInput
-from domain.learner.draft import DEEPEST
+from domain.json_values import DEEPEST
 from domain.values import JsonObject
 
 _LONGEST = 1_048_576
 _OPENS = re.compile(r"\ufeff?---[ \t]*\r?\n")
 _CLOSES = re.compile(r"^---[ \t]*(?:\r?\n|\Z)(?:\r?\n)?", re.MULTILINE)
 _UNQUOTED = re.compile(r"^([\w-]+:[ \t]+)(?![\"'|>\[{&*!%@`#])(\S[^\r\n]*(?:\r?\n[ \t]+\S[^\r\n]*)*)", re.MULTILINE)
+_HUGE = re.compile(r"-?[1-9][0-9]{309,}")
 _QUOTE = "'"
 _UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]|(?<=--)-")
 _ESCAPED = re.compile(rf'["\\]|{_UNPRINTABLE.pattern}')
@@ -115,7 +116,12 @@ class Fields:
             return Fields(node, self.problems, f"{self._within}{name}.").everything()
         if isinstance(node, yaml.SequenceNode):
             return [self._data(f"{name}[{index}]", item) for index, item in enumerate(node.value)]
-        return _plain(node.value) if isinstance(node, yaml.ScalarNode) and node.style is None else node.value
+        if not isinstance(node, yaml.ScalarNode) or node.style is not None:
+            return node.value
+        if _HUGE.fullmatch(node.value):  # Python would not even read it
+            self.refuse(name, "must not be a number beyond a double")
+            return 0
+        return _plain(node.value)
 
 
 def read(text: str, file: str) -> FrontMatter | None:

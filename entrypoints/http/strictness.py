@@ -7,22 +7,17 @@ numbers and the UTF-8 of fields that it ignores, and takes NUL characters, any d
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from itertools import islice
 
 import msgspec
 
 from domain.errors import FieldError, InvalidInput
+from domain.json_values import DEEPEST, faults
 from entrypoints.http.misfits import MOST, field_error, refusal
-
-DEEPEST = 32
-"""Levels of nesting that a body may have."""
 
 _NUMBERS_ALIKE = bytes.maketrans(b"123456789E", b"000000000e")
 #: Beyond a double there are numbers with an exponent of three digits, or with more digits than these.
 _MANY_DIGITS = b"0" * 200
-_LARGEST = 2**1024
-_LONGEST_KEY = 50
 
 _STRINGS = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"', re.DOTALL)
 _TO_ONE_KIND = bytes.maketrans(b"{}", b"[]")
@@ -48,7 +43,7 @@ def decoded(body: bytes) -> object:
         raise InvalidInput("the body is not JSON", [field_error("$", _in_words(str(error)))]) from error
     if too_deep(body):
         raise _too_deep()
-    found = list(islice(_faults(value), MOST)) if _is_suspect(body) else []
+    found = list(islice(faults(value), MOST)) if _is_suspect(body) else []
     if found:
         raise refusal("body", [field_error(f"${place}", what) for place, what in found])
     return value
@@ -67,23 +62,6 @@ def too_deep(body: bytes) -> bool:
 def _is_suspect(body: bytes) -> bool:
     numbers = body.translate(_NUMBERS_ALIKE)
     return b"\\u0000" in body or b"0e000" in numbers or b"0e+000" in numbers or _MANY_DIGITS in numbers
-
-
-def _faults(value: object) -> Iterator[tuple[str, str]]:
-    """Where in a value, and what. A place is put together from the inside, so that it costs nothing without a fault."""
-    if isinstance(value, str):
-        if "\x00" in value:
-            yield "", "must not hold a NUL character"
-    elif isinstance(value, int):
-        if abs(value) >= _LARGEST:
-            yield "", "must not be a number beyond a double"
-    elif isinstance(value, dict):
-        for key, inner in value.items():
-            yield from _faults(key)
-            yield from ((f".{key[:_LONGEST_KEY]}{place}", what) for place, what in _faults(inner))
-    elif isinstance(value, list):
-        for number, inner in enumerate(value):
-            yield from ((f"[{number}]{place}", what) for place, what in _faults(inner))
 
 
 def _too_deep() -> InvalidInput:
