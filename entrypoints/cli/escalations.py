@@ -40,7 +40,7 @@ def list_escalations(
     *pending* is being sent, *failed* has been given up, *superseded* came too late: a person had decided already.
     """
     where = EscalationFilter(lesson_skill_id=lesson, state=state)
-    found = Session.of(context).ask(lambda service: service.escalations(where, limit))
+    found = Session.of(context).ask(lambda service: service.escalations(where, limit), of_feedback=True)
     if as_json:
         print_json(found)
         return
@@ -93,5 +93,5 @@ def retry(
         await one_by_one(ids, retry_one, "made due")
         return len(ids)
 
-    if not Session.of(context).ask(work):
+    if not Session.of(context).ask(work, of_feedback=True):
         remark("none has failed for good")

@@ -73,7 +73,9 @@ def import_lessons(
     read = reading.read_all(paths, bin=bin, source=source)
     if not read:
         raise Failure("there are no lessons at these paths", ExitCode.NO)
-    done = Session.of(context).ask(lambda service: importing.bring_in(service, read, again=again, dry_run=dry_run))
+    done = Session.of(context).ask(
+        lambda service: importing.bring_in(service, read, again=again, dry_run=dry_run), adds=True
+    )
     if as_json:
         print_json(done)
     else:

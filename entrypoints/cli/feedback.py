@@ -50,7 +50,7 @@ def list_entries(
 ) -> None:
     """List feedback entries, newest first: each selection of a lesson, and what became of it."""
     where = EntryFilter(lesson_skill_id=lesson, session_id=session_id, result_flag=result)
-    found = Session.of(context).ask(lambda service: service.entries(where, limit))
+    found = Session.of(context).ask(lambda service: service.entries(where, limit), of_feedback=True)
     if as_json:
         print_json(found)
         return
@@ -97,7 +97,7 @@ def stats(
         shown = [] if as_json else _most_used(usage)[:limit]
         return usage, {one: await _title(service, one) for one, _ in shown}
 
-    usage, titles = Session.of(context).ask(read)
+    usage, titles = Session.of(context).ask(read, of_feedback=True)
     if as_json:
         print_json(usage)
         return

@@ -138,7 +138,7 @@ def add(
         from entrypoints.cli import texts  # noqa: PLC0415 - loads YAML
 
         draft = texts.in_editor(draft)
-    added = Session.of(context).ask(lambda service: service.inject([draft]))[0]
+    added = Session.of(context).ask(lambda service: service.inject([draft]), adds=True)[0]
     if as_json:
         print_json(added)
     else:

@@ -97,7 +97,7 @@ def match(
 
 def misses(context: typer.Context, limit: Limit = 50, as_json: AsJson = False) -> None:
     """List the kinds of problem that found no lesson, most frequent first: the lessons that are worth writing."""
-    found = Session.of(context).ask(lambda service: service.misses(limit))
+    found = Session.of(context).ask(lambda service: service.misses(limit), of_feedback=True)
     if as_json:
         print_json(found)
         return

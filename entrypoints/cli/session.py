@@ -29,16 +29,19 @@ class Session(msgspec.Struct, frozen=True, kw_only=True):
     def of(cls, context: typer.Context) -> Session:
         return context.ensure_object(cls)
 
-    def ask(self, work: Callable[[Service], Awaitable[T]]) -> T:
-        """What `work` makes of the service. Raises `Failure`."""
+    def ask(self, work: Callable[[Service], Awaitable[T]], *, adds: bool = False, of_feedback: bool = False) -> T:
+        """What `work` makes of the service. Raises `Failure`.
+
+        Of the local stores, only what `adds` lessons makes a new one; what is `of_feedback` needs both databases.
+        """
 
         async def asked() -> T:
-            async with self.service() as service:
+            async with self._service(adds=adds, of_feedback=of_feedback) as service:
                 return await work(service)
 
         return anyio.run(asked)
 
-    def service(self) -> AbstractAsyncContextManager[Service]:
+    def _service(self, *, adds: bool, of_feedback: bool) -> AbstractAsyncContextManager[Service]:
         """The service at the address, or over the local stores."""
         if self.url is not None:
             from entrypoints.cli.remote import remote_service  # noqa: PLC0415 - only what is used is loaded
@@ -46,7 +49,7 @@ class Session(msgspec.Struct, frozen=True, kw_only=True):
             return remote_service(self.url, self.api_key)
         from entrypoints.cli.local import local_service  # noqa: PLC0415 - loads the whole service
 
-        return local_service()
+        return local_service(adds=adds, of_feedback=of_feedback)
 
     def stores_only(self, what: str) -> None:
         """Raises `Failure` where an address is given for something that is done on the stores themselves."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from enum import Enum
-from pathlib import Path
 
 import msgspec
 
@@ -11,6 +10,7 @@ from adapters.sql.database import Database
 from adapters.sql.dialects import parse_dsn
 from adapters.sql.schema import FEEDBACK_DATABASE, OBJECT_STORE, Schema
 from domain.errors import StoreUnavailable
+from entrypoints.cli.places import Store, check_place, is_missing
 from entrypoints.settings import Settings
 
 
@@ -38,15 +38,15 @@ class DatabaseState(msgspec.Struct, frozen=True, kw_only=True):
 class _Checked:
     """One of the two."""
 
-    def __init__(self, name: str, dsn: str, schema: Schema) -> None:
+    def __init__(self, name: str, dsn: str, schema: Schema, store: Store) -> None:
         self._name = name
+        self._store = store
         self._address = parse_dsn(dsn).render_as_string(hide_password=True)
         self._schema = schema
         self._database = Database(dsn, schema)
 
     async def look(self) -> DatabaseState:
-        file = self._database.file
-        if file is not None and not _exists(file):
+        if is_missing(self._database):
             return self._is(State.MISSING)
         try:
             revision = (await self._database.check()).current
@@ -61,6 +61,7 @@ class _Checked:
         return self._is(State.OLDER if revision in self._schema.revisions else State.NEWER, revision)
 
     async def upgrade(self) -> None:
+        check_place(self._database, self._store)
         try:
             await self._database.upgrade()
         finally:
@@ -82,8 +83,8 @@ class Databases:
 
     def __init__(self, settings: Settings) -> None:
         self._all = (
-            _Checked("object_store", settings.lessons_dsn, OBJECT_STORE),
-            _Checked("feedback_database", settings.feedback_dsn, FEEDBACK_DATABASE),
+            _Checked("object_store", settings.lessons_dsn, OBJECT_STORE, Store.LESSONS),
+            _Checked("feedback_database", settings.feedback_dsn, FEEDBACK_DATABASE, Store.FEEDBACK),
         )
 
     async def look(self) -> list[DatabaseState]:
@@ -93,12 +94,9 @@ class Databases:
     async def upgrade(self) -> list[DatabaseState]:
         """Runs the migrations that are missing; the states afterwards.
 
-        Raises `StoreUnavailable`, and `InvalidConfiguration` for a database that is newer than this program.
+        Raises `StoreUnavailable`, `Failure` for a place where none can be, and `InvalidConfiguration` for a database
+        that is newer than this program.
         """
         for one in self._all:
             await one.upgrade()
         return await self.look()
-
-
-def _exists(file: str) -> bool:
-    return Path(file).exists()

@@ -97,12 +97,6 @@ def test_what_works_on_the_stores_does_not_take_an_address(cli: Cli, command: st
     assert "without --url" in cli(*command.split(), "--url", "http://127.0.0.1:1", code=2).stderr
 
 
-def test_a_working_directory_without_a_database_is_remarked_on(bare_home: Path) -> None:
-    assert "a new, empty one is made" in Cli()("lessons", "list").stderr
-    assert (bare_home / "memorygrid_lessons.db").exists()
-    assert "empty" not in Cli()("lessons", "list").stderr
-
-
 def test_output_that_cannot_be_written_ends_the_command_in_one_line(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
     def full(_: object) -> None:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))

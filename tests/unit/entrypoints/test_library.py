@@ -141,9 +141,11 @@ async def test_a_report_is_checked_as_over_http(deps: Dependencies) -> None:
 
 async def test_drafts_and_edits_are_checked_as_over_http(deps: Dependencies) -> None:
     review = deps.learner_deps.review_service
-    for wrong in ({"title": ""}, {"title": "a\nb"}, {"tags": ("",)}, {"dsl_payload": {"x": float("nan")}}):
+    good = LessonDraft(bin=Bin.SKILLS, title="T", body="B")
+    wrongs: list[dict[str, Any]] = [{"title": ""}, {"title": "a\nb"}, {"tags": ("",)}, {"dsl_payload": {"x": 1e999}}]
+    for wrong in wrongs:
         with pytest.raises(InvalidInput):
-            await review.inject(LessonDraft(**{"bin": Bin.SKILLS, "title": "T", "body": "B", **wrong}))
+            await review.inject(msgspec.structs.replace(good, **wrong))
     assert await review.list() == []
     lesson_id = await promoted(deps)
     with pytest.raises(InvalidInput) as refused:

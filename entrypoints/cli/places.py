@@ -1,0 +1,77 @@
+"""Where the local stores lie, looked at before anything is opened: a mistyped place makes no new database."""
+
+from __future__ import annotations
+
+import os
+from enum import Enum
+from pathlib import Path
+
+from adapters.sql.database import Database
+from entrypoints.cli.failures import ExitCode, Failure
+from entrypoints.cli.terminal import on_one_line
+
+
+class Store(Enum):
+    """A database of the service; the value is the variable that says where it is."""
+
+    LESSONS = "MG_TIDB_DSN"
+    FEEDBACK = "MG_FEEDBACK_TIDB_DSN"
+
+
+def is_missing(database: Database) -> bool:
+    """Whether it is a SQLite file that is not there yet."""
+    return database.file is not None and not os.path.exists(database.file)  # noqa: PTH110 - raises nothing
+
+
+def check_exists(database: Database, store: Store) -> None:
+    """Raises `Failure` where there is no such file, or where none can be read and written."""
+    check_place(database, store)
+    if is_missing(database):
+        message = (
+            f"there is no database at {_path(database)} ({store.value}): run this in the service's working directory, "
+            "or set the variable. A new one is made by `memorygrid db upgrade`"
+        )
+        raise Failure(message, ExitCode.USAGE)
+
+
+def check_place(database: Database, store: Store) -> None:
+    """Raises `Failure` where no file of this path can be made, read and written, however often that is tried."""
+    if database.file is None:
+        return
+    problem = _problem(Path(database.file))
+    if problem is not None:
+        message = f"{database.name} cannot be at {_path(database)} ({store.value}): {problem}"
+        raise Failure(message, ExitCode.USAGE)
+
+
+def _problem(file: Path) -> str | None:
+    """What is wrong with a database's place, and what to do."""
+    try:
+        file.stat()
+    except FileNotFoundError:
+        return _problem_of_new(file)
+    except NotADirectoryError:
+        return "a part of that path is a file: correct the address"
+    except OSError as error:
+        return f"{_words(error)}: correct the address, or the rights"
+    if not file.is_file():
+        return "that is no file: correct the address"
+    if not os.access(file, os.R_OK | os.W_OK):
+        return "you may not read and write it: run this as the service's user, or correct the rights"
+    return None
+
+
+def _problem_of_new(file: Path) -> str | None:
+    if not file.parent.is_dir():
+        return "there is no such folder: make it, or correct the address"
+    if not os.access(file.parent, os.W_OK | os.X_OK):
+        return "you may not make files in that folder: run this as the service's user, or correct the rights"
+    return None
+
+
+def _words(error: OSError) -> str:
+    return (error.strerror or type(error).__name__).lower()
+
+
+def _path(database: Database) -> str:
+    return on_one_line(database.file or "")

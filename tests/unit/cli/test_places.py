@@ -1,0 +1,111 @@
+"""Where there is no database, a command says so; only what adds lessons makes one, and only where one can be."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import pytest
+
+from tests.unit.cli.conftest import RETRY, Cli, write_rows
+
+UNKNOWN = "01a22cf4-3f65-7352-8e17-72bdba45f5da"
+PROJECT = Path(__file__).parents[3]
+AS_NOBODY = """
+import os, sys
+if os.geteuid() == 0:
+    os.setreuid(65534, -1)
+from entrypoints.cli.main import main
+main(sys.argv[1:])
+"""
+LESSONS, FEEDBACK = "memorygrid_lessons.db", "memorygrid_feedback.db"
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["lessons", "list"],
+        ["lessons", "show", UNKNOWN],
+        ["lessons", "export", "out"],
+        ["lessons", "disable", UNKNOWN],
+        ["lessons", "erase", UNKNOWN, "--yes"],
+        ["review", "list"],
+        ["review", "show", UNKNOWN],
+        ["review", "approve", UNKNOWN],
+        ["match", "flaky_upload"],
+        ["misses"],
+        ["feedback", "list"],
+        ["feedback", "stats"],
+        ["escalations", "list"],
+        ["escalations", "retry", "--failed"],
+        ["reindex"],
+    ],
+)
+def test_in_an_empty_folder_a_command_that_adds_nothing_makes_no_database(bare_home: Path, command: list[str]) -> None:
+    said = " ".join(Cli()(*command, code=2).stderr.split())
+    assert f"there is no database at ./{LESSONS} (MG_TIDB_DSN)" in said
+    assert "memorygrid db upgrade" in said
+    assert list(bare_home.iterdir()) == []
+
+
+@pytest.mark.parametrize("command", [["misses"], ["feedback", "list"], ["feedback", "stats"], ["escalations", "list"]])
+def test_what_is_of_feedback_needs_its_database_too(stocked: Cli, home: Path, command: list[str]) -> None:
+    (home / FEEDBACK).unlink()
+    assert f"there is no database at ./{FEEDBACK} (MG_FEEDBACK_TIDB_DSN)" in stocked(*command, code=2).stderr
+    assert not (home / FEEDBACK).exists()
+
+
+def test_adding_lessons_makes_a_database_and_says_so(bare_home: Path) -> None:
+    said = Cli()("lessons", "add", "--title", "Retry", "--body", "Try again.").stderr
+    assert "a new, empty one is made" in said
+    assert (bare_home / LESSONS).exists()
+    assert "empty" not in Cli()("lessons", "list").stderr
+
+
+def test_importing_lessons_makes_a_database_and_says_so(bare_home: Path) -> None:
+    rows = write_rows(bare_home / "rows.jsonl", RETRY)
+    assert "a new, empty one is made" in Cli()("lessons", "import", str(rows)).stderr
+    assert (bare_home / LESSONS).exists()
+
+
+@pytest.mark.parametrize(
+    "command", [["lessons", "list"], ["lessons", "add", "--title", "A", "--body", "B"], ["db", "upgrade"]]
+)
+@pytest.mark.parametrize(
+    ("place", "problem"),
+    [
+        ("file/lessons.db", "a part of that path is a file: correct the address"),
+        ("nowhere/lessons.db", "there is no such folder: make it, or correct the address"),
+        ("folder", "that is no file: correct the address"),
+        ("x" * 300, "file name too long: correct the address, or the rights"),
+    ],
+)
+def test_a_place_where_no_database_can_be_ends_with_2_and_what_to_do(
+    bare_home: Path, monkeypatch: pytest.MonkeyPatch, command: list[str], place: str, problem: str
+) -> None:
+    (bare_home / "file").write_text("a text")
+    (bare_home / "folder").mkdir()
+    monkeypatch.setenv("MG_TIDB_DSN", f"sqlite+aiosqlite:///./{place}")
+    said = Cli()(*command, code=2).stderr
+    assert f"the object store cannot be at ./{place} (MG_TIDB_DSN): {problem}" in said
+    assert "a new, empty one is made" not in said
+    assert sorted(one.name for one in bare_home.iterdir()) == ["file", "folder"]
+
+
+def test_a_folder_without_the_right_to_write_ends_with_2() -> None:
+    """As a user who is not root, whom nothing stops."""
+    with tempfile.TemporaryDirectory() as folder:
+        (Path(folder) / "locked").mkdir(mode=0o555)
+        Path(folder).chmod(0o755)
+        done = subprocess.run(
+            [sys.executable, "-c", AS_NOBODY, "lessons", "add", "--title", "A", "--body", "B"],
+            cwd=folder,
+            env={"PYTHONPATH": str(PROJECT), "MG_TIDB_DSN": "sqlite+aiosqlite:///./locked/lessons.db"},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+    assert "you may not make files in that folder" in " ".join(done.stderr.split())
+    assert done.returncode == 2
