@@ -52,6 +52,16 @@ from domain.incorporator.match import FallbackReason
 from entrypoints.settings import EmbedderKind, HilMode, RemediationMode, Settings, VectorBackend
 
 
+def _object_store(dsn: str) -> Database:
+    """In a function, since the tables would be copied with each container if they were a provider's argument."""
+    return Database(dsn, OBJECT_STORE)
+
+
+def _feedback_database(dsn: str) -> Database:
+    """As above."""
+    return Database(dsn, FEEDBACK_DATABASE)
+
+
 def _watch(settings: Settings, database: Database) -> CatalogWatch:
     file = database.file
     return SqliteWatch(file) if file is not None else PeriodicWatch(settings.catalog_refresh_s)
@@ -160,7 +170,7 @@ class LearnerContainer(containers.DeclarativeContainer):
     settings = providers.Dependency(instance_of=Settings)
     clock = providers.Singleton(SystemClock)
     new_id = providers.Singleton(TimeOrderedIds)
-    database = providers.Singleton(Database, settings.provided.lessons_dsn, OBJECT_STORE)
+    database = providers.Singleton(_object_store, settings.provided.lessons_dsn)
     store = providers.Singleton(SqlLessonStore, database=database)
     watch = providers.Singleton(_watch, settings, database)
     embedder = providers.Singleton(_embedder, settings)
@@ -201,7 +211,7 @@ class IncorporatorContainer(containers.DeclarativeContainer):
     owner = providers.Singleton(lambda: f"{os.getpid()}-{uuid.uuid4()}")
     llm = providers.Singleton(_llm, settings)
     rules = providers.Singleton(_rules, settings)
-    database = providers.Singleton(Database, settings.provided.feedback_dsn, FEEDBACK_DATABASE)
+    database = providers.Singleton(_feedback_database, settings.provided.feedback_dsn)
     store = providers.Singleton(SqlFeedbackStore, database=database, new_id=learner.new_id)
     outbox = providers.Singleton(SqlOutbox, database=database)
     miss_store = providers.Singleton(SqlMissStore, database=database)

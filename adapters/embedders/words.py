@@ -10,12 +10,15 @@ from __future__ import annotations
 import re
 import threading
 import unicodedata
-from functools import lru_cache
+from itertools import chain
 from typing import Final
 
 import Stemmer
 
-_MARKS = "".join(chr(code) for code in range(0x300, 0x10000) if unicodedata.category(chr(code))[0] == "M")
+_WITH_MARKS = (*range(0x300, 0x3100), *range(0xA600, 0xAC00), *range(0xFB00, 0x10000))
+"""Of the first plane, without the long blocks of ideographs, syllables and private characters, which have none."""
+
+_MARKS = "".join(char for char in map(chr, _WITH_MARKS) if unicodedata.category(char)[0] == "M")
 _UNSPACED = (
     "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u3007\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff"
     "\uf900-\ufaff\U00020000-\U0003ffff"
@@ -26,6 +29,9 @@ _RUN = re.compile(rf"[{_PICTURES}]|[\w{re.escape(_MARKS)}]+")
 _PIECE = re.compile(rf"[{_UNSPACED}][{re.escape(_MARKS)}]*|[^{_UNSPACED}_]+")
 _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _ENGLISH = re.compile(r"[a-z]+")
+
+_ASCII_RUNS = "".join(char if char.isalnum() or char == "_" else " " for char in map(chr, range(128)))
+"""What becomes of each ASCII character, so that the runs are what is left between spaces; sooner than by `_RUN`."""
 
 _FUNCTION_WORDS = """
     a about above after again against all am an and any are as at be because been before being below between
@@ -52,17 +58,20 @@ def words(text: str) -> list[str]:
 
 def content_words(text: str) -> list[str]:
     """`words` without English function words; with them where there is nothing else."""
-    content = [word for run in _runs(text) for word in (_content(run) if len(run) <= _LONGEST else _content_anew(run))]
-    return content or words(text)
+    return list(chain.from_iterable(map(_content.__getitem__, _runs(text)))) or words(text)
 
 
 def _runs(text: str) -> list[str]:
+    if text.isascii():
+        return text.translate(_ASCII_RUNS).split()
     runs: list[str] = _RUN.findall(unicodedata.normalize("NFKC", text))
     return runs
 
 
 def _split(run: str) -> tuple[str, ...]:
     """The words of a run of letters, marks and digits."""
+    if run.isascii() and "_" not in run and run[1:] == run[1:].lower():
+        return (_stem(run[:_LONGEST].lower()),)
     found: list[str] = []
     for piece in _PIECE.findall(run):
         parts = [part.casefold() for part in _HUMP.split(piece[:_LONGEST])]
@@ -72,12 +81,22 @@ def _split(run: str) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _content_anew(run: str) -> tuple[str, ...]:
-    """The same without function words."""
-    return tuple(word for word in _split(run) if word not in _STEMMED_FUNCTION_WORDS)
+class _Content(dict[str, tuple[str, ...]]):
+    """By run: its words without function words. Worked out where one is asked for, and remembered unless it is long.
+
+    For any number of threads; a dictionary, since most of what a text takes is as many look-ups as it has words.
+    """
+
+    def __missing__(self, run: str) -> tuple[str, ...]:
+        content = tuple(word for word in _split(run) if word not in _STEMMED_FUNCTION_WORDS)
+        if len(run) <= _LONGEST:
+            if len(self) >= _REMEMBERED:
+                self.clear()
+            self[run] = content
+        return content
 
 
-_content = lru_cache(maxsize=_REMEMBERED)(_content_anew)
+_content = _Content()
 
 
 def _stem(word: str) -> str:

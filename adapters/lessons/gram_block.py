@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 import numpy as np
@@ -28,9 +29,15 @@ class GramBlock:
     def __init__(self) -> None:
         self._bits = np.zeros((1 << _BUCKET_BITS, self.LESSONS // 8), np.uint8)
 
-    def add(self, column: int, text: str) -> None:
-        """Into an empty column."""
-        self._bits[_buckets(text, 1, _LONGEST), column >> 3] |= np.uint8(0x80 >> (column & 7))
+    def add(self, columns: Sequence[int], texts: Sequence[str]) -> None:
+        """Each text into an empty column of its own; many at once take far less time than one after the other."""
+        found = _found_in(texts)
+        octets, within = np.divmod(np.array(columns), 8)
+        marks = np.right_shift(0x80, within).astype(np.uint8)
+        for octet in np.unique(octets).tolist():
+            here = octets == octet
+            marked = found[here].view(np.uint8) * marks[here, np.newaxis]
+            self._bits[:, octet] |= np.bitwise_or.reduce(marked, axis=0)
 
     def clear(self, column: int) -> None:
         self._bits[:, column >> 3] &= np.uint8(0xFF ^ (0x80 >> (column & 7)))
@@ -43,20 +50,29 @@ class GramBlock:
 
 def asked_of(query: str) -> Buckets:
     """The buckets that every text containing `query` has: of its longest n-grams, and not of too many."""
-    longest = min(len(query), _LONGEST)
-    return _buckets(query[:_ASKED], longest, longest)
+    points = _points(query[:_ASKED])
+    *_, longest = _hashes(points)
+    return np.unique(longest).astype(np.intp)
 
 
-def _buckets(text: str, shortest: int, longest: int) -> Buckets:
-    """The buckets of the n-grams of these lengths, by multiply-shift hashing of their code points."""
-    points = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), "<u4")
-    hashes = []
+def _found_in(texts: Sequence[str]) -> NDArray[np.bool_]:
+    """bool[len(texts), buckets]: which buckets the n-grams of each text fall into."""
+    points = _points("".join(texts))
+    rows = np.repeat(np.arange(len(texts)) << _BUCKET_BITS, [len(text) for text in texts])
+    found = np.zeros(len(texts) << _BUCKET_BITS, np.bool_)
+    for hashes in _hashes(points):
+        first, last = rows[: len(hashes)], rows[len(rows) - len(hashes) :]
+        found[(first + hashes)[first == last]] = True
+    return found.reshape(len(texts), 1 << _BUCKET_BITS)
+
+
+def _points(text: str) -> NDArray[np.uint32]:
+    return np.frombuffer(text.encode("utf-32-le", "surrogatepass"), "<u4")
+
+
+def _hashes(points: NDArray[np.uint32]) -> Iterator[NDArray[np.uint32]]:
+    """The buckets of the n-grams of each length that there are, by multiply-shift hashing of their code points."""
     total = np.zeros(len(points), np.uint32)
-    for size in range(1, min(longest, len(points)) + 1):
+    for size in range(1, min(_LONGEST, len(points)) + 1):
         total = total[: len(points) - size + 1] + points[size - 1 :] * _FACTORS[size - 1]
-        if size >= shortest:
-            hashes.append(total >> np.uint32(32 - _BUCKET_BITS))
-    found = np.zeros(1 << _BUCKET_BITS, np.bool_)
-    for some in hashes:
-        found[some] = True
-    return np.flatnonzero(found)
+        yield total >> np.uint32(32 - _BUCKET_BITS)

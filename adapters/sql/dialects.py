@@ -13,22 +13,27 @@ What they mean by their errors is in `faults`, how they keep a value in `types`.
 - *TiDB* takes no lock on SKIP LOCKED (nothing here uses it), and hands numbers out to its servers by the thousand: a
   table whose numbers tell which row is the latest asks for AUTO_ID_CACHE 1, in a comment that only TiDB reads.
 - *MariaDB* knows neither UPDATE ... RETURNING nor INSERT ... AS new; nothing here uses them.
+
+What SQLAlchemy has for an engine alone is imported where that engine is used: it is slow, and mostly it is SQLite.
 """
 
 from __future__ import annotations
 
 import sqlite3
 from collections.abc import Collection, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 from sqlalchemy import Column, ColumnElement, Connection, Dialect, Table, Text, cast, func, select, type_coerce
-from sqlalchemy.dialects import mysql, postgresql, sqlite
+from sqlalchemy.dialects import sqlite
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError
 from sqlalchemy.sql.dml import Insert
 
 from domain.errors import InvalidConfiguration, StoreUnavailable
+
+if TYPE_CHECKING:
+    from sqlalchemy.dialects.postgresql import Insert as PostgresInsert
 
 #: DSN prefixes that are taken, with the driver that serves them. `mysql+aiomysql` gets asyncmy, too: aiomysql 0.3 can
 #: not take bytes as parameters with a current PyMySQL. SQLite is driven through the standard library (`SqliteEngine`).
@@ -157,14 +162,24 @@ def upserting(dialect: Dialect, table: Table, keys: Sequence[str], added: Collec
     """
     others = [column.name for column in table.columns if column.name not in keys]
     if dialect.name == "mysql":
+        from sqlalchemy.dialects import mysql  # noqa: PLC0415 - see the module
+
         statement = mysql.insert(table)
         new = statement.inserted
         values = {name: table.c[name] + new[name] if name in added else new[name] for name in others}
         return statement.on_duplicate_key_update(values)
-    insert = postgresql.insert(table) if dialect.name == "postgresql" else sqlite.insert(table)
+    insert = _conflicting(dialect, table)
     new = insert.excluded
     values = {name: table.c[name] + new[name] if name in added else new[name] for name in others}
     return insert.on_conflict_do_update(index_elements=list(keys), set_=values)
+
+
+def _conflicting(dialect: Dialect, table: Table) -> PostgresInsert | sqlite.Insert:
+    if dialect.name != "postgresql":
+        return sqlite.insert(table)
+    from sqlalchemy.dialects import postgresql  # noqa: PLC0415 - as above
+
+    return postgresql.insert(table)
 
 
 def has_item(connection: Connection, column: Column[object], item: str) -> ColumnElement[bool]:
@@ -174,6 +189,8 @@ def has_item(connection: Connection, column: Column[object], item: str) -> Colum
         case "mysql":
             return func.json_contains(array, msgspec.json.encode(item).decode()) == 1
         case "postgresql":
+            from sqlalchemy.dialects import postgresql  # noqa: PLC0415 - as above
+
             return cast(array, postgresql.JSONB).contains([item])
         case _:
             items = func.json_each(array).table_valued("value")

@@ -1,7 +1,8 @@
 """Column types that mean the same on every engine.
 
 They give their conversions as plain functions, one call a value and none where nothing is to be done, since every
-selection and every report goes through them.
+selection and every report goes through them. MySQL's own types are imported where one of its servers is used: mostly
+it is SQLite, and the import is slow.
 """
 
 from __future__ import annotations
@@ -12,7 +13,6 @@ from typing import Any
 
 import msgspec
 from sqlalchemy import BigInteger, DateTime, Dialect, Integer, LargeBinary, String, Text
-from sqlalchemy.dialects import mysql
 from sqlalchemy.types import TypeDecorator, TypeEngine
 
 Conversion = Callable[[Any], Any] | None
@@ -36,6 +36,8 @@ class ExactText(TypeDecorator[str]):
 
     def load_dialect_impl(self, dialect: Dialect) -> TypeEngine[str] | TypeEngine[bytes]:
         if dialect.name == "mysql":
+            from sqlalchemy.dialects import mysql  # noqa: PLC0415 - see the module
+
             return dialect.type_descriptor(mysql.VARBINARY(4 * self.length))
         return dialect.type_descriptor(String(self.length))
 
@@ -63,6 +65,8 @@ class Utc(TypeDecorator[datetime]):
     def load_dialect_impl(self, dialect: Dialect) -> TypeEngine[Any]:
         match dialect.name:
             case "mysql":
+                from sqlalchemy.dialects import mysql  # noqa: PLC0415 - see the module
+
                 return dialect.type_descriptor(mysql.DATETIME(fsp=6))
             case "sqlite":
                 return dialect.type_descriptor(String(32))
@@ -152,11 +156,19 @@ class Blob(TypeDecorator[bytes]):
     cache_ok = True
 
     def load_dialect_impl(self, dialect: Dialect) -> TypeEngine[bytes]:
-        return dialect.type_descriptor(mysql.LONGBLOB() if dialect.name == "mysql" else LargeBinary())
+        if dialect.name != "mysql":
+            return dialect.type_descriptor(LargeBinary())
+        from sqlalchemy.dialects import mysql  # noqa: PLC0415 - see the module
+
+        return dialect.type_descriptor(mysql.LONGBLOB())
 
 
 def _long_text(dialect: Dialect) -> TypeEngine[str]:
-    return mysql.LONGTEXT(charset="utf8mb4", collation="utf8mb4_bin") if dialect.name == "mysql" else Text()
+    if dialect.name != "mysql":
+        return Text()
+    from sqlalchemy.dialects import mysql  # noqa: PLC0415 - see the module
+
+    return mysql.LONGTEXT(charset="utf8mb4", collation="utf8mb4_bin")
 
 
 #: The type of a database's own sequence: SQLite counts up only in an INTEGER primary key.

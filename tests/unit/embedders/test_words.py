@@ -50,3 +50,16 @@ def test_any_text_has_words_without_spaces(text: str) -> None:
     found = words(text)
     assert all(word and not any(character.isspace() for character in word) for word in found)
     assert words(text) == found
+
+
+ascii_text = st.text(st.characters(max_codepoint=127))
+
+
+@given(ascii_text)
+def test_ascii_text_has_the_words_that_it_has_beside_other_text(text: str) -> None:
+    assert words(f"{text} ж") == [*words(text), "ж"]
+
+
+@given(st.text("aAbBzZ019", min_size=1))
+def test_an_identifier_has_the_words_that_it_has_as_one_of_several(run: str) -> None:
+    assert words(f"{run}_") == words(run)

@@ -29,3 +29,10 @@ async def test_many_blocks_answer_as_one() -> None:
     assert {hit.lesson_id for hit in await index.containing("retry")} == {"091", "093", "095", "097", "099", "200"}
     await index.apply([text(number, "retry") for number in range(300, 390)], [])
     assert len(await index.containing("retry")) == 96
+
+
+async def test_a_lesson_that_comes_twice_at_once_is_as_it_came_last() -> None:
+    index = MemoryTextIndex()
+    await index.apply([text(1, "retry"), text(2, "retry"), text(1, "wait")], [])
+    assert [hit.lesson_id for hit in await index.containing("retry")] == ["002"]
+    assert [hit.lesson_id for hit in await index.containing("wait")] == ["001"]
