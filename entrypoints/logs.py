@@ -11,7 +11,8 @@ from datetime import datetime, timezone
 
 import msgspec
 
-from entrypoints.masking import Masks, secrets_of, visible
+from entrypoints.escaping import escaped
+from entrypoints.masking import Masks, secrets_of
 from entrypoints.settings import LogFormat, Settings
 
 _OURS = ("application", "adapters", "entrypoints")
@@ -45,11 +46,11 @@ class Cleaned(logging.Filter):
         return "\n".join([self._clean(first), *(self._trace(line) for line in rest)])
 
     def _clean(self, text: str) -> str:
-        return visible(self._masks.masked(text))
+        return escaped(self._masks.masked(text))
 
     def _trace(self, text: str) -> str:
         """No line of it can be taken for an event's: each begins with a mark."""
-        return "\n".join(f"  | {visible(line)}" for line in self._masks.masked(text).rstrip().split("\n"))
+        return "\n".join(f"  | {escaped(line)}" for line in self._masks.masked(text).rstrip().split("\n"))
 
 
 class ConsoleFormatter(logging.Formatter):

@@ -1,4 +1,4 @@
-"""What a log line must not hold: the configured secrets, and characters that would forge a line or drive a terminal."""
+"""What a log line must not hold: the configured secrets."""
 
 from __future__ import annotations
 
@@ -23,13 +23,6 @@ class Masks:
 
     def masked(self, text: str) -> str:
         return text if self._pattern is None else self._pattern.sub(_SHOWN_INSTEAD, text)
-
-
-def visible(text: str) -> str:
-    """The text on one line: line breaks, escape sequences and whatever else is not printable as its escape."""
-    if text.isprintable():
-        return text
-    return "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in text)
 
 
 def secrets_of(settings: Settings) -> set[str]:

@@ -48,9 +48,12 @@ ANY_ACTION = AllowedActions()
 
 
 def dsl_action(copy: PromotedLesson, allowed: AllowedActions = ANY_ACTION) -> str | None:
-    """The action that the lesson itself names, or None: then the LLM applier answers. One not allowed is as none."""
+    """The action that the lesson itself names, or None: then the LLM applier answers.
+
+    One that is not allowed is as none, and so is one of spaces alone.
+    """
     action = (copy.dsl_payload or {}).get("action")
-    return action if isinstance(action, str) and action and action in allowed else None
+    return action if isinstance(action, str) and action.strip() and action in allowed else None
 
 
 def dsl_instruction(copy: PromotedLesson, query: QueryInput) -> str:

@@ -18,15 +18,17 @@ _UNSTORABLE = re.compile(r"[\x00\ud800-\udfff]")
 
 
 def is_title(text: str) -> bool:
-    """1 to 500 characters, none of them a control character or half of a surrogate pair."""
-    return _is_line(text, 1, LONGEST_TITLE)
+    """1 to 500 characters, not only spaces, none of them a control character or half of a surrogate pair."""
+    return _is_line(text, 1, LONGEST_TITLE) and not text.isspace()
 
 
 def problems(draft: LessonDraft) -> list[FieldError]:
     """Everything that keeps the draft from being a lesson; empty when it may be injected."""
     found = []
     if not is_title(draft.title):
-        found.append(FieldError("title", f"must be 1 to {LONGEST_TITLE} characters without control characters"))
+        found.append(
+            FieldError("title", f"must be 1 to {LONGEST_TITLE} characters without control characters, not only spaces")
+        )
     if _UNSTORABLE.search(draft.body):
         found.append(FieldError("body", "must not hold a NUL character or half of a surrogate pair"))
     if len(draft.tags) > MOST_TAGS:

@@ -13,6 +13,7 @@ from domain.learner.lesson import LessonDraft
 from domain.values import JsonObject
 from entrypoints.cli.failures import ExitCode, Failure
 from entrypoints.cli.lesson_files.kept import with_kept
+from entrypoints.escaping import escaped
 
 Title = Annotated[
     str | None, typer.Option("--title", help="The lesson's title: one line of 1 to 500 characters.", show_default=False)
@@ -73,4 +74,4 @@ def _read(file: Path) -> str:
         raw = sys.stdin.buffer.read() if str(file) == "-" else file.read_bytes()
         return raw.decode("utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise Failure(f"{file} cannot be read: {error}", ExitCode.USAGE) from error
+        raise Failure(f"{escaped(str(file))} cannot be read: {error}", ExitCode.USAGE) from error

@@ -17,6 +17,7 @@ from entrypoints.cli.options import AsJson, OfBin, OfStatus, examples
 from entrypoints.cli.progress import each
 from entrypoints.cli.session import Session
 from entrypoints.cli.terminal import print_json, remark, say
+from entrypoints.escaping import escaped
 
 _MOST_TOLD = 20
 
@@ -127,7 +128,9 @@ def export_lessons(
 def _report(done: Sequence[Imported], *, dry_run: bool) -> None:
     told = [one for one in done if one.reason is not None]
     for one in told[:_MOST_TOLD]:
-        remark(f"{one.origin}: {one.reason}", "red" if one.result is Result.FAILED else "yellow")
+        remark(
+            f"{escaped(one.origin)}: {escaped(one.reason or '')}", "red" if one.result is Result.FAILED else "yellow"
+        )
     if len(told) > _MOST_TOLD:
         remark(f"and {len(told) - _MOST_TOLD} more (--json tells of each)")
     count = Counter(one.result for one in done)
@@ -142,9 +145,9 @@ def _report(done: Sequence[Imported], *, dry_run: bool) -> None:
 def _report_saved(folder: Path, lessons: int, saved: Sequence[Saved]) -> None:
     for one in saved:
         if one.result is Saving.DIFFERS:
-            remark(f"{one.path}: is there and differs", "yellow")
+            remark(f"{escaped(one.path)}: is there and differs", "yellow")
     count = Counter(one.result for one in saved)
     say(
-        f"{lessons} lessons in {len(saved)} files below {folder}: {count[Saving.WRITTEN]} written, "
+        f"{lessons} lessons in {len(saved)} files below {escaped(str(folder))}: {count[Saving.WRITTEN]} written, "
         f"{count[Saving.UNCHANGED]} unchanged, {count[Saving.DIFFERS]} left alone"
     )

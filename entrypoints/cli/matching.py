@@ -10,6 +10,7 @@ import typer
 
 from domain.errors import InvalidInput
 from domain.incorporator.match import MatcherName, MatchResult
+from domain.incorporator.outcome import dsl_action
 from domain.incorporator.query import QueryInput
 from domain.values import JsonObject
 from entrypoints.cli.failures import ExitCode, Failure
@@ -146,12 +147,12 @@ def _explain(found: Explanation, *, asked: bool) -> None:
 def _say_match(match: MatchResult, *, certain: bool) -> None:
     """`certain`: an invoke decides the same; else it asks the language model, or takes this if similar enough."""
     copy = match.raw_payload
-    action = (copy.dsl_payload or {}).get("action")
+    action = dsl_action(copy)
     say(plain(on_one_line(copy.title), "bold green"))
     how = f"matched by {match.matcher_used.value}" if certain else "the first that the language model is offered"
     why = f" ({match.fallback_reason.value})" if match.fallback_reason else ""
     say(f"{match.matched_entity_type.value} {copy.id}, {how}, confidence {match.confidence:.3f}{why}")
-    if isinstance(action, str) and action:
+    if action is not None:
         say(f"Action: {on_one_line(action)}")
     else:
         say("Action: none of its own, so the language model words one")

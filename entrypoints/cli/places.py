@@ -8,7 +8,7 @@ from pathlib import Path
 
 from adapters.sql.database import Database
 from entrypoints.cli.failures import ExitCode, Failure
-from entrypoints.cli.terminal import on_one_line
+from entrypoints.escaping import escaped
 
 
 class Store(Enum):
@@ -74,4 +74,4 @@ def _words(error: OSError) -> str:
 
 
 def _path(database: Database) -> str:
-    return on_one_line(database.file or "")
+    return escaped(database.file or "")

@@ -33,6 +33,7 @@ def _checked(url: str) -> httpx.URL:
         address = httpx.URL(url)
     except httpx.InvalidURL:
         address = httpx.URL("")
-    if address.scheme not in ("http", "https") or not address.host:
+    usable_port = address.port is None or 0 < address.port <= 65_535
+    if address.scheme not in ("http", "https") or not address.host or not usable_port:
         raise Failure(f"{url} is no address of the form http://host:port", ExitCode.USAGE)
     return address

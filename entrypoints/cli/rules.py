@@ -13,6 +13,7 @@ from domain.incorporator.rules import RuleSet
 from entrypoints.cli.failures import ExitCode, Failure
 from entrypoints.cli.options import AsJson, examples
 from entrypoints.cli.terminal import on_one_line, print_json, print_table, remark, say
+from entrypoints.escaping import escaped
 
 app = typer.Typer(
     name="rules",
@@ -49,9 +50,9 @@ def check(file: File = None, as_json: AsJson = False) -> None:
     if as_json:
         print_json(checked)
     if checked.problem is not None:
-        raise Failure(checked.problem, ExitCode.NO)
+        raise Failure(escaped(checked.problem), ExitCode.NO)
     if not as_json:
-        say(f"{checked.rules} rules in {path} are in order")
+        say(f"{checked.rules} rules in {escaped(str(path))} are in order")
 
 
 @app.command("list", epilog=examples({"memorygrid rules list": ""}))
@@ -67,7 +68,7 @@ def list_rules(file: File = None, as_json: AsJson = False) -> None:
         for one in found
     ]
     print_table(["Problem type", "Bin", "Looked up by", "Least score"], rows)
-    remark(f"{len(found)} rules in {path}")
+    remark(f"{len(found)} rules in {escaped(str(path))}")
 
 
 def _path(file: Path | None) -> Path:

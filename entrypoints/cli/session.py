@@ -12,6 +12,7 @@ import typer
 
 from domain.errors import InvalidConfiguration, InvalidInput, MemoryGridError, Unavailable
 from entrypoints.cli.failures import ExitCode, Failure
+from entrypoints.escaping import escaped
 
 if TYPE_CHECKING:
     from entrypoints.cli.service import Service
@@ -60,7 +61,8 @@ class Session(msgspec.Struct, frozen=True, kw_only=True):
 
 def failure_of(error: MemoryGridError) -> Failure:
     """How a command ends with an error of the service itself, met in this process."""
+    detail = escaped(error.detail)
     if isinstance(error, Unavailable):
-        return Failure(error.detail, ExitCode.UNREACHABLE)
+        return Failure(detail, ExitCode.UNREACHABLE)
     unusable = isinstance(error, InvalidConfiguration | InvalidInput)
-    return Failure(error.detail, ExitCode.USAGE if unusable else ExitCode.NO)
+    return Failure(detail, ExitCode.USAGE if unusable else ExitCode.NO)

@@ -15,7 +15,7 @@ from domain.values import JsonObject
 
 _NO_CONTROL = "^[^\\u0000-\\u001f\\u007f-\\u009f]*(?!\\n)$"
 
-Title = Annotated[str, msgspec.Meta(min_length=1, max_length=500, pattern=_NO_CONTROL)]
+Title = Annotated[str, msgspec.Meta(min_length=1, max_length=500, pattern=f"^(?=\\s*\\S){_NO_CONTROL[1:]}")]
 Tag = Annotated[str, msgspec.Meta(min_length=1, max_length=100, pattern=_NO_CONTROL)]
 Tags = Annotated[tuple[Tag, ...], msgspec.Meta(max_length=64)]
 Source = Annotated[str, msgspec.Meta(max_length=500, pattern=_NO_CONTROL)]

@@ -19,6 +19,8 @@ _LONGEST = 300
 _NAMED = 3
 _PLACE = re.compile(r" - at `(.+)`$", re.DOTALL)
 _PATTERN = re.compile(r" matching regex .*$", re.DOTALL)
+#: In the pattern of a text that must not be blank; the message quotes patterns.
+_NOT_BLANK = "(?="
 
 
 def misfits(value: object, shape: Any, *, strict: bool = True) -> list[FieldError]:
@@ -65,7 +67,9 @@ def _misfit(error: msgspec.ValidationError, shape: Any, place: str) -> FieldErro
     text = str(error)
     deeper = _PLACE.search(text)
     path = place + deeper.group(1)[1:] if deeper else place
-    message = _PATTERN.sub(" without control characters", text[: deeper.start()] if deeper else text)
+    message = text[: deeper.start()] if deeper else text
+    beside = ", and not only of spaces" if _NOT_BLANK in message else ""
+    message = _PATTERN.sub(f" without control characters{beside}", message)
     allowed = _allowed(shape)
     if allowed and deeper is None:
         message = f"must be one of: {', '.join(allowed)}"

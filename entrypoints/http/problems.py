@@ -48,7 +48,7 @@ def problem_answer(error: Exception, scope: Scope) -> Answer:
         title=kind.title,
         status=kind.status,
         detail=found.detail,
-        instance=quote(scope["path"], errors="replace"),
+        instance=quote(str(scope["state"]["path"]), errors="replace"),
         errors=found.errors if isinstance(found, InvalidInput) else (),
         id=request_id(scope) if isinstance(found, InternalFault) else None,
     )
@@ -85,7 +85,7 @@ def _translated(error: Exception) -> Exception:
 
 
 def _fault(error: Exception, scope: Scope) -> InternalFault:
-    _log.error("fault %s at %s %r", request_id(scope), scope.get("method"), scope["path"], exc_info=error)
+    _log.error("fault %s at %s %r", request_id(scope), scope.get("method"), scope["state"]["path"], exc_info=error)
     return InternalFault(f"the service's log has the reason under the id {request_id(scope)}")
 
 

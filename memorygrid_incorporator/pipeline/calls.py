@@ -20,6 +20,7 @@ from memorygrid_incorporator.pipeline.wire import ApplierOutcome, FeedbackEntry,
 Default = TypeVar("Default")
 
 LONGEST_FAREWELL_S = 2.0
+_LAST_PORT = 65_535
 
 
 class NoMatch(enum.Enum):
@@ -112,4 +113,6 @@ def _checked(base_url: str) -> httpx.URL:
         raise ValueError(f"base_url is no address: {error}") from error
     if url.scheme not in {"http", "https"} or not url.host or url.userinfo or url.query or url.fragment:
         raise ValueError("base_url must be http(s)://host[:port][/prefix]; a key belongs in api_key")
+    if url.port is not None and not 0 < url.port <= _LAST_PORT:
+        raise ValueError(f"base_url names the port {url.port}: there are those from 1 to {_LAST_PORT}")
     return url

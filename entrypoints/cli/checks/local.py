@@ -15,6 +15,7 @@ from entrypoints.cli.checks.databases import State as Schema
 from entrypoints.cli.checks.findings import ADVICE, Finding, Level, of_check, of_failed
 from entrypoints.cli.local import local_container
 from entrypoints.container import IncorporatorContainer
+from entrypoints.escaping import escaped
 from entrypoints.settings import Settings
 
 _ASK_S = 20.0
@@ -65,12 +66,14 @@ def _of_database(state: DatabaseState) -> Finding:
 def _rules(container: IncorporatorContainer) -> Finding:
     path = container.settings().dsl_match_rules_path
     if not Path(path).exists():
-        return Finding(name="rules", level=Level.OK, found=f"none: there is no file {path} (MG_DSL_MATCH_RULES_PATH)")
+        return Finding(
+            name="rules", level=Level.OK, found=f"none: there is no file {escaped(path)} (MG_DSL_MATCH_RULES_PATH)"
+        )
     try:
         count = len(container.rules().current().all)
     except InvalidConfiguration as error:
         return Finding(name="rules", level=Level.BAD, found=error.detail, advice="Correct the file: no start without.")
-    return Finding(name="rules", level=Level.OK, found=f"{count} rules in {path}")
+    return Finding(name="rules", level=Level.OK, found=f"{count} rules in {escaped(path)}")
 
 
 async def _embedder(container: IncorporatorContainer) -> Finding:

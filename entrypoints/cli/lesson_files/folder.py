@@ -9,6 +9,7 @@ from pathlib import Path
 from entrypoints.cli.failures import ExitCode, Failure
 from entrypoints.cli.lesson_files.results import Saved, Saving
 from entrypoints.cli.lesson_files.writing import WrittenFile
+from entrypoints.escaping import escaped
 
 
 def save(folder: Path, file: WrittenFile, *, force: bool) -> Saved:
@@ -18,14 +19,16 @@ def save(folder: Path, file: WrittenFile, *, force: bool) -> Saved:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         if path.parent.resolve() != folder.resolve() / Path(file.name).parent:
-            raise Failure(f"{path} leads out of {folder} by a symbolic link", ExitCode.USAGE)
+            raise Failure(
+                f"{escaped(str(path))} leads out of {escaped(str(folder))} by a symbolic link", ExitCode.USAGE
+            )
         if path.is_file() and path.read_bytes() == content:
             return Saved(path=str(path), result=Saving.UNCHANGED)
         if os.path.lexists(path) and not force:
             return Saved(path=str(path), result=Saving.DIFFERS)
         _replace(path, content)
     except OSError as error:
-        raise Failure(f"{path} cannot be written: {error.strerror or error}", ExitCode.USAGE) from error
+        raise Failure(f"{escaped(str(path))} cannot be written: {error.strerror or error}", ExitCode.USAGE) from error
     return Saved(path=str(path), result=Saving.WRITTEN)
 
 

@@ -13,6 +13,7 @@ from domain.learner import agent_skill, front_matter, runbook
 from domain.learner.lesson import Bin, LessonDraft
 from entrypoints.cli.lesson_files.kept import RUNBOOK
 from entrypoints.cli.progress import each
+from entrypoints.escaping import escaped
 
 _SKILL = "SKILL.md"
 _MARKDOWN = {".md", ".markdown"}
@@ -74,7 +75,7 @@ def found_below(paths: Iterable[Path]) -> Iterator[LessonFile | BadFile]:
 
 def lessons_in(file: LessonFile, *, bin: Bin, source: str) -> Iterator[ReadLesson | BadFile]:
     """Reads one file. `bin` is for lessons that name none, `source` too; where it is empty, the file's name is."""
-    source = (source or file.name)[:_LONGEST_SOURCE]
+    source = (source or escaped(file.name))[:_LONGEST_SOURCE]
     origin = str(file.path)
     try:
         text = _text(file.path)

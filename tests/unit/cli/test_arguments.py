@@ -81,7 +81,7 @@ def test_a_service_out_of_reach_ends_with_3(cli: Cli) -> None:
     assert "is the service running?" in cli("lessons", "list", "--url", "http://127.0.0.1:1", code=3).stderr
 
 
-@pytest.mark.parametrize("url", ["localhost:8001", "ftp://localhost", "http://", "nonsense"])
+@pytest.mark.parametrize("url", ["localhost:8001", "ftp://localhost", "http://", "nonsense", "http://x:99999"])
 def test_an_address_that_is_none_ends_with_2(cli: Cli, url: str) -> None:
     assert "no address of the form" in cli("lessons", "list", "--url", url, code=2).stderr
 

@@ -158,6 +158,35 @@ def test_a_long_list_of_problems_is_cut_short(cli: Cli, home: Path) -> None:
     assert "and 10 more" in cli("lessons", "import", str(rows), code=1).stderr
 
 
+def test_a_file_name_with_line_breaks_or_escapes_forges_no_line_of_the_report(cli: Cli, home: Path) -> None:
+    name = "bad\n9 imported\x1b[2J.jsonl"
+    write_rows(home / name, "nonsense", RETRY)
+    result = cli("lessons", "import", name, code=1)
+    assert "bad\\n9 imported\\x1b[2J.jsonl, line 1: row:" in result.stderr
+    assert "\x1b" not in result.output
+    assert not any(line.startswith("9 imported") for line in result.output.splitlines())
+    assert cli.json("lessons", "list")[0]["source"] == RETRY["source"]
+
+
+def test_a_lesson_from_a_file_with_a_line_break_in_its_name_has_a_source(cli: Cli, home: Path) -> None:
+    row = {name: value for name, value in RETRY.items() if name != "source"}
+    write_rows(home / "a\nb.jsonl", row)
+    cli("lessons", "import", "a\nb.jsonl")
+    assert cli.json("lessons", "list")[0]["source"] == "a\\nb.jsonl"
+
+
+def test_names_of_other_files_are_shown_on_one_line_too(cli: Cli, home: Path) -> None:
+    name = "no\nsuch\x1b"
+    shown = [
+        cli("lessons", "import", name, code=1).stderr,
+        cli("rules", "check", name, code=1).stderr,
+        cli("rules", "list", name, code=2).stderr,
+        cli("lessons", "add", "--title", "A", "--body-file", name, code=2).stderr,
+        cli("lessons", "export", name).output,
+    ]
+    assert all("no\\nsuch\\x1b" in one for one in shown)
+
+
 def test_a_dry_run_imports_nothing(cli: Cli, folder: Path) -> None:
     assert "4 would be imported" in cli("lessons", "import", "in", "--dry-run").stdout
     assert cli.json("lessons", "list") == []

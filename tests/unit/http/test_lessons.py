@@ -17,6 +17,9 @@ from tests.unit.http.stubs import Stub
         ({"title": "x" * 500}, 201),
         ({"title": "x" * 501}, 400),
         ({"title": ""}, 400),
+        ({"title": " "}, 400),
+        ({"title": "\u2003\u00a0"}, 400),
+        ({"title": " t "}, 201),
         ({"title": "a\tb"}, 400),
         ({"bin": "elsewhere"}, 400),
         ({"tags": ["x"] * 64}, 201),
@@ -33,6 +36,18 @@ async def test_a_lesson_is_checked_at_the_door(change: dict[str, Any], status: i
     async with client_of(incorporator(Stub())) as client:
         assert (await client.post("/lessons", json=draft)).status_code == status
         assert (await client.post("/lessons/batch", json=[draft])).status_code == status
+
+
+async def test_a_title_of_spaces_alone_is_told_what_is_wrong_with_it() -> None:
+    async with client_of(incorporator(Stub())) as client:
+        answer = await client.post("/lessons", json={"bin": "skills_base", "title": "  ", "body": "b"})
+        edit = await client.post(f"/lessons/{LESSON_ID}/edit", json={"title": "  "})
+    for one in (answer, edit):
+        (error,) = one.json()["errors"]
+        assert error == {
+            "path": "$.title",
+            "message": "Expected `str` without control characters, and not only of spaces",
+        }
 
 
 @pytest.mark.parametrize(("count", "status"), [(0, 400), (1, 201), (1_000, 201), (1_001, 400)])

@@ -43,6 +43,7 @@ def test_every_error_has_a_place_in_the_table() -> None:
         ("GET", "/escalations/x", None, 404, "unknown-escalation"),
         ("GET", "/nope", None, 404, "unknown-path"),
         ("GET", "/", None, 404, "unknown-path"),
+        ("GET", "/nope//", None, 404, "unknown-path"),
         ("GET", f"/lessons/{LESSON_ID}/nope", None, 404, "unknown-path"),
         ("PUT", f"/lessons/{LESSON_ID}", {}, 405, "method-not-allowed"),
         ("POST", f"/lessons/{LESSON_ID}/approve", {"version": 7}, 409, "stale-version"),
@@ -60,6 +61,13 @@ async def test_a_refusal_is_a_problem_with_its_own_type(
     assert problem["instance"] == path
     assert problem["title"]
     assert problem["detail"]
+
+
+@pytest.mark.parametrize("path", ["//nope", "//nope//", "/lessons//x"])
+async def test_the_instance_is_the_path_as_the_caller_wrote_it(path: str) -> None:
+    async with client_of(incorporator(Stub())) as client:
+        answer = await client.get(f"http://127.0.0.1:8001{path}")
+    assert (answer.status_code, answer.json()["instance"]) == (404, path)
 
 
 @pytest.mark.parametrize(

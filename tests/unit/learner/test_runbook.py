@@ -13,7 +13,8 @@ from domain.learner import runbook
 from domain.learner.lesson import Bin, LessonDraft
 
 LETTERS = st.characters(exclude_categories=["Cc", "Cs"])
-TITLES = st.text(LETTERS, min_size=1, max_size=500)
+TITLES = st.text(LETTERS, min_size=1, max_size=500).filter(lambda title: not title.isspace())
+NO_TITLE = "must be 1 to 500 characters without control characters, not only spaces"
 TEXTS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"))
 SCALARS = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | TEXTS
 DRAFTS = st.builds(
@@ -99,7 +100,7 @@ def test_an_empty_payload_in_front_matter_is_none() -> None:
         ("no heading", "disk.md: title: is missing, and the text has no heading"),
         ("---\nweight: 1\n---\ntext", "disk.md: title: is missing, and the text has no heading"),
         ("---\ntitle: [T]\n---\n# H", "disk.md: title: line 2: must be text, not a list or a map"),
-        (f"---\ntitle: {'T' * 501}\n---\n", "disk.md: title: must be 1 to 500 characters without control characters"),
+        (f"---\ntitle: {'T' * 501}\n---\n", f"disk.md: title: {NO_TITLE}"),
         ("---\ntitle: T\nbin: attic\n---\n", "disk.md: bin: line 3: must be skills_base or knowledge_base"),
         ("---\ntitle: T\n\n\nbin: {a: b}\n---\n", "disk.md: bin: line 5: must be text, not a list or a map"),
         ("---\ntitle: T\ndsl_payload: {a: 1, a: 2}\n---\n", "disk.md: dsl_payload.a: line 3: the key is there twice"),
@@ -141,8 +142,9 @@ def test_a_row_may_leave_out_all_but_title_and_body() -> None:
         ('{"title": "T"}', "row: Object missing required field `body`"),
         ('{"title": 1, "body": "B"}', "row: Expected `str`, got `int` - at `$.title`"),
         ('{"title": "T", "body": "B", "bin": "attic"}', "row: Invalid enum value 'attic' - at `$.bin`"),
-        ('{"title": "", "body": "B"}', "title: must be 1 to 500 characters without control characters"),
-        ('{"title": "T\\n", "body": "B"}', "title: must be 1 to 500 characters without control characters"),
+        ('{"title": "", "body": "B"}', f"title: {NO_TITLE}"),
+        ('{"title": " \\u00a0", "body": "B"}', f"title: {NO_TITLE}"),
+        ('{"title": "T\\n", "body": "B"}', f"title: {NO_TITLE}"),
         ('{"title": "T", "body": "\\u0000"}', "body: must not hold a NUL character or half of a surrogate pair"),
         ('{"title": "T", "body": "", "tags": [""]}', "tags[0]: must be 1 to 100 characters without control characters"),
         ('{"title": "T", "body": "", "tags": [' + '"t",' * 64 + '"t"]}', "tags: must be at most 64"),

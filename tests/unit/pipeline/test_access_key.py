@@ -73,7 +73,17 @@ def test_a_key_that_no_header_can_carry_is_refused_without_being_shown(client: A
 @CLIENTS
 @pytest.mark.parametrize(
     "url",
-    ["", "localhost:8001", "ftp://localhost", "http://", "http://u:p@localhost", "http://localhost/?a=b", "http://[::"],
+    [
+        "",
+        "localhost:8001",
+        "ftp://localhost",
+        "http://",
+        "http://u:p@localhost",
+        "http://localhost/?a=b",
+        "http://[::",
+        "http://x:99999",
+        "http://x:0",
+    ],
 )
 def test_an_address_that_is_none_is_refused(client: AnyClient, url: str) -> None:
     with pytest.raises(ValueError, match="base_url"):

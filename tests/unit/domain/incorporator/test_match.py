@@ -88,13 +88,23 @@ def test_the_modes_are_named_as_documented() -> None:
     }
 
 
-@pytest.mark.parametrize("action", ["retry", " ", "a b"])
+@pytest.mark.parametrize("action", ["retry", " retry", "a b"])
 def test_a_payload_with_an_action_is_carried_out_as_it_is(action: str) -> None:
     assert dsl_action(copy(dsl_payload={"action": action})) == action
 
 
 @pytest.mark.parametrize(
-    "payload", [None, {}, {"action": ""}, {"action": None}, {"action": 1}, {"action": ["retry"]}, {"Action": "retry"}]
+    "payload",
+    [
+        None,
+        {},
+        {"action": ""},
+        {"action": " \n"},
+        {"action": None},
+        {"action": 1},
+        {"action": ["retry"]},
+        {"Action": "retry"},
+    ],
 )
 def test_a_payload_without_an_action_is_left_to_the_model(payload: dict[str, object] | None) -> None:
     assert dsl_action(copy(dsl_payload=payload)) is None
