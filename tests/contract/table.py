@@ -8,19 +8,26 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
+from pathlib import Path
 
 import pytest
 
 from tests.contract.parameters import Adapter
 
+_SUITES = Path(__file__).parent
 _PROPERTY = "contract"
 _COLUMNS = ("passed", "failed", "skipped")
 
 Row = tuple[str, str]
 
 
+def suite_of(path: Path) -> str:
+    """The suite that a module is of: its own name, or that of the folder that a long suite is spread over."""
+    return path.parent.name if path.parent.parent == _SUITES else path.stem
+
+
 def port_of(suite: str) -> str:
-    """The port that a suite is about: `test_vector_index` is about `VectorIndex`."""
+    """The port that a suite is about: `test_vector_index` is about `VectorIndex`, as a folder `vector_index` is."""
     return suite.removeprefix("test_").title().replace("_", "")
 
 
@@ -32,7 +39,7 @@ def adapter_of(item: pytest.Function) -> str | None:
 
 def pytest_itemcollected(item: pytest.Item) -> None:
     if isinstance(item, pytest.Function) and (adapter := adapter_of(item)) is not None:
-        item.user_properties.append((_PROPERTY, [port_of(item.path.stem), adapter]))
+        item.user_properties.append((_PROPERTY, [port_of(suite_of(item.path)), adapter]))
 
 
 class ContractTable:

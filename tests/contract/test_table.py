@@ -12,10 +12,10 @@ import pytest
 from application.feedback import ports as feedback
 from application.learner import ports as learner
 from application.shared import ports as shared
-from tests.contract.table import port_of
+from tests.contract.table import port_of, suite_of
 
 HERE = Path(__file__).parent
-SUITES = [path.stem for path in sorted(HERE.glob("test_*.py")) if path != Path(__file__)]
+SUITES = sorted({suite_of(path) for path in HERE.rglob("test_*.py") if path != Path(__file__)})
 SUITE = """
 import pytest
 from tests.contract.parameters import over

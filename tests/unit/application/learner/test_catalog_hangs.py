@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any, Generic, TypeVar
 
 import anyio
 
@@ -15,27 +16,26 @@ from tests.fakes.system import Learner
 from tests.fakes.together import together
 from tests.fakes.unsteady import UnsteadyVectorIndex
 
+Put = TypeVar("Put")
 
-class HangingIndex(UnsteadyVectorIndex):
+
+class Hanging(Generic[Put]):
     """While it `hangs`, nothing that is to be written comes to an end."""
 
     hangs = False
 
-    async def apply(self, put: Sequence[StoredVectors], remove: Sequence[str], revision: int) -> None:
+    async def apply(self, put: Sequence[Put], remove: Sequence[str], revision: int) -> None:
         if self.hangs:
             await anyio.sleep_forever()
-        await super().apply(put, remove, revision)
+        await super().apply(put, remove, revision)  # type: ignore[misc]
 
 
-class HangingFiles(FakeLessonFiles):
-    """While it `hangs`, nothing that is to be written comes to an end."""
+class HangingIndex(Hanging[StoredVectors], UnsteadyVectorIndex):
+    pass
 
-    hangs = False
 
-    async def apply(self, put: Sequence[PromotedLesson], remove: Sequence[str], revision: int) -> None:
-        if self.hangs:
-            await anyio.sleep_forever()
-        await super().apply(put, remove, revision)
+class HangingFiles(Hanging[PromotedLesson], FakeLessonFiles):
+    pass
 
 
 class DyingStore(FakeLessonStore):
@@ -54,26 +54,24 @@ async def titles(learner: Learner) -> list[str]:
     return sorted(found.copy.title for found in (await learner.search("retry", None, 10)).found)
 
 
-async def test_a_vector_index_that_hangs_holds_up_one_decision_for_five_seconds_and_no_other() -> None:
-    vectors = HangingIndex()
-    learner = Learner(vectors=vectors)
+async def one_decision_is_held_up(learner: Learner, part: Hanging[Any], name: str) -> None:
+    """Three decisions, of which the second one waits for the part of this name, which hangs from then on."""
     await learner.promoted(title="Retry one")
-    vectors.hangs = True
+    part.hangs = True
     start = anyio.current_time()
     with anyio.fail_after(60):
         await learner.promoted(title="Retry two")
     assert anyio.current_time() - start == 5
-    assert learner.catalog.problems == {"vectors": "it did not take a change over within 5 s"}
+    assert learner.catalog.problems == {name: "it did not take a change over within 5 s"}
     await learner.promoted(title="Retry three")
     assert anyio.current_time() - start == 5
     assert await titles(learner) == ["Retry one", "Retry three", "Retry two"]
 
 
-async def test_matching_goes_on_while_the_reconciler_waits_for_a_vector_index_that_hangs() -> None:
-    vectors = HangingIndex()
-    learner = Learner(vectors=vectors)
+async def matching_goes_on(learner: Learner, part: Hanging[Any]) -> None:
+    """While the reconciler waits for the part, lessons are promoted and found, and nobody waits."""
     await learner.catalog.refresh()
-    vectors.hangs = True
+    part.hangs = True
     with anyio.fail_after(60):
         await learner.promoted(title="Retry one")
     async with anyio.create_task_group() as group:
@@ -84,24 +82,25 @@ async def test_matching_goes_on_while_the_reconciler_waits_for_a_vector_index_th
         assert await titles(learner) == ["Retry one", "Retry two"]
         assert anyio.current_time() == start
         group.cancel_scope.cancel()
-    vectors.hangs = False
+    part.hangs = False
     await learner.catalog.reconcile()
     assert learner.catalog.problems == {}
+
+
+async def test_a_vector_index_that_hangs_holds_up_one_decision_for_five_seconds_and_no_other() -> None:
+    vectors = HangingIndex()
+    await one_decision_is_held_up(Learner(vectors=vectors), vectors, "vectors")
+
+
+async def test_matching_goes_on_while_the_reconciler_waits_for_a_vector_index_that_hangs() -> None:
+    vectors = HangingIndex()
+    await matching_goes_on(Learner(vectors=vectors), vectors)
 
 
 async def test_a_lessons_folder_that_hangs_holds_up_one_decision_for_five_seconds_and_no_other() -> None:
     files = HangingFiles()
     learner = Learner(files=files)
-    await learner.promoted(title="Retry one")
-    files.hangs = True
-    start = anyio.current_time()
-    with anyio.fail_after(60):
-        await learner.promoted(title="Retry two")
-    assert anyio.current_time() - start == 5
-    assert learner.catalog.problems == {"lessons_folder": "it did not take a change over within 5 s"}
-    await learner.promoted(title="Retry three")
-    assert anyio.current_time() - start == 5
-    assert await titles(learner) == ["Retry one", "Retry three", "Retry two"]
+    await one_decision_is_held_up(learner, files, "lessons_folder")
     files.hangs = False
     await learner.catalog.reconcile()
     assert (len(files.texts), learner.catalog.problems) == (3, {})
@@ -111,19 +110,7 @@ async def test_a_lessons_folder_that_hangs_holds_up_one_decision_for_five_second
 
 async def test_matching_goes_on_while_the_reconciler_waits_for_a_lessons_folder_that_hangs() -> None:
     files = HangingFiles()
-    learner = Learner(files=files)
-    await learner.catalog.refresh()
-    files.hangs = True
-    with anyio.fail_after(60):
-        await learner.promoted(title="Retry one")
-    async with anyio.create_task_group() as group:
-        group.start_soon(learner.catalog.reconcile)
-        await anyio.sleep(1)
-        start = anyio.current_time()
-        await learner.promoted(title="Retry two")
-        assert await titles(learner) == ["Retry one", "Retry two"]
-        assert anyio.current_time() == start
-        group.cancel_scope.cancel()
+    await matching_goes_on(Learner(files=files), files)
 
 
 async def test_those_who_wait_while_the_object_store_fails_one_of_them_fail_with_it() -> None:
