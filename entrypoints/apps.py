@@ -45,6 +45,7 @@ def incorporator_app(container: IncorporatorContainer | None = None) -> ASGIApp:
             opened.push_async_callback(close_incorporator, container)
             await learner.catalog().refresh()
             await container.database().open()
+            await container.llm().open()
             await opened.enter_async_context(running(jobs))
             yield
 

@@ -21,6 +21,7 @@ Job = Callable[[], Coroutine[None, None, None]]
 
 _RECONCILE_S = 5.0
 _HOUSEKEEPING_S = 600.0
+_FIRST_HOUSEKEEPING_S = 10.0
 _REQUESTS_KEPT = timedelta(hours=24)
 _PRUNED_AT_ONCE = 5_000
 _MISSES_KEPT = 100_000
@@ -38,12 +39,14 @@ async def running(jobs: Sequence[Job]) -> AsyncIterator[None]:
         group.cancel_scope.cancel()
 
 
-def repeated(work: Callable[[], Awaitable[None]], every_s: float, what: str) -> Job:
-    """A job that does `work` at every interval, whatever became of the last time."""
+def repeated(work: Callable[[], Awaitable[None]], every_s: float, what: str, *, first_s: float | None = None) -> Job:
+    """A job that does `work` after `first_s` and then at every interval, whatever became of the last time."""
 
     async def run() -> None:
+        wait_s = every_s if first_s is None else first_s
         while True:
-            await anyio.sleep(every_s)
+            await anyio.sleep(wait_s)
+            wait_s = every_s
             try:
                 await work()
             except MemoryGridError as error:
@@ -59,13 +62,18 @@ def reconciler(catalog: Catalog) -> Job:
     return repeated(catalog.reconcile, _RECONCILE_S, "bringing the indices up to date")
 
 
+def _housekeeping(work: Callable[[], Awaitable[None]], what: str) -> Job:
+    """Soon after the start, too: a service that is started anew every few minutes would else never get to it."""
+    return repeated(work, _HOUSEKEEPING_S, what, first_s=_FIRST_HOUSEKEEPING_S)
+
+
 def lesson_housekeeping(store: LessonStore, clock: Clock) -> Job:
     """Forgets the Learner's idempotency records once they have expired."""
 
     async def work() -> None:
         await store.forget_requests(clock.now() - _REQUESTS_KEPT)
 
-    return repeated(work, _HOUSEKEEPING_S, "the object store's housekeeping")
+    return _housekeeping(work, "the object store's housekeeping")
 
 
 def miss_housekeeping(store: MissStore) -> Job:
@@ -74,7 +82,7 @@ def miss_housekeeping(store: MissStore) -> Job:
     async def work() -> None:
         await store.keep(_MISSES_KEPT)
 
-    return repeated(work, _HOUSEKEEPING_S, "forgetting old misses")
+    return _housekeeping(work, "forgetting old misses")
 
 
 def feedback_housekeeping(store: FeedbackStore, clock: Clock, retention_days: int | None) -> Job:
@@ -90,4 +98,4 @@ def feedback_housekeeping(store: FeedbackStore, clock: Clock, retention_days: in
                 return
             await anyio.sleep(_PAUSE_S)
 
-    return repeated(work, _HOUSEKEEPING_S, "the feedback database's housekeeping")
+    return _housekeeping(work, "the feedback database's housekeeping")

@@ -21,6 +21,7 @@ from entrypoints.variables import (
     actions,
     address,
     dsn,
+    header,
     keys,
     number,
     one_of,
@@ -98,12 +99,12 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     reviewer_path_mode: PathMode = _env("MG_REVIEWER_PATH_MODE", one_of(PathMode), PathMode.HUMAN_ONLY)
     hil_mode: HilMode = _env("MG_HIL_MODE", one_of(HilMode), HilMode.LEARNER)
     hil_base_url: str = _env("MG_HIL_BASE_URL", address, "http://localhost:8000")
-    hil_auth_header: str = _env("MG_HIL_AUTH_HEADER", str, "")
+    hil_auth_header: str = _env("MG_HIL_AUTH_HEADER", header, "")
     auto_remediation_mode: RemediationMode = _env(
         "MG_AUTO_REMEDIATION_MODE", one_of(RemediationMode), RemediationMode.LEARNER
     )
     workflow_engine_base_url: str = _env("MG_WORKFLOW_ENGINE_BASE_URL", address, "http://localhost:9000")
-    workflow_engine_auth_header: str = _env("MG_WORKFLOW_ENGINE_AUTH_HEADER", str, "")
+    workflow_engine_auth_header: str = _env("MG_WORKFLOW_ENGINE_AUTH_HEADER", header, "")
     webhook_secret: str = _env("MG_WEBHOOK_SECRET", webhook_secret, "")
     escalation_max_attempts: int = _env("MG_ESCALATION_MAX_ATTEMPTS", whole(1, 1000), 12)
     embedder: EmbedderKind = _env("MG_EMBEDDER", one_of(EmbedderKind), EmbedderKind.HASHING)

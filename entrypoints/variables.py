@@ -100,6 +100,14 @@ def address(text: str) -> str:
         usable = False
     if not usable:
         raise InvalidConfiguration("expected an address that begins with http:// or https:// and names a host")
+    if parts.query or parts.fragment:
+        raise InvalidConfiguration("expected an address without ? and #: paths are put at its end")
+    return text
+
+
+def header(text: str) -> str:
+    if not (text.isascii() and text.isprintable()):
+        raise InvalidConfiguration("expected printable ASCII characters, as the values of HTTP headers are")
     return text
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import re
+from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
 import anyio
@@ -22,11 +23,14 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 _WHAT: Final = "The language model"
+_OPEN_S: Final = 30.0
 _HEADER_SAFE: Final = re.compile(r"[\x21-\x7e]+")
 
 
 class AnthropicLlm(Llm):
-    """Asks one model. Cheap to construct: the SDK is imported when first asked. May be used in several event loops.
+    """Asks one model. Cheap to construct: `open`, or else the first question, imports the SDK, which takes seconds.
+
+    May be used in several event loops.
 
     `api_key` is the only credential: without one nothing is asked, whatever the environment holds. `base_url` None
     means the public API. HTTP proxies are taken from the environment.
@@ -59,6 +63,11 @@ class AnthropicLlm(Llm):
         if _HEADER_SAFE.fullmatch(self._key) is None:
             return "The language model cannot be asked: ANTHROPIC_API_KEY has characters that no key has."
         return self._calls.problem()
+
+    async def open(self) -> None:
+        if self.problem() is None:
+            with suppress(LlmUnavailable):
+                await self._connected(anyio.current_time() + _OPEN_S)
 
     async def ask(self, prompt: LlmPrompt, timeout_s: float) -> LlmReply:
         if (problem := self.problem()) is not None:

@@ -58,6 +58,10 @@ class LlmPrompt(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Llm(Protocol):
+    async def open(self) -> None:
+        """Gets ready, so that the first question does not pay for it. Never fails: `ask` says what is wrong."""
+        return  # for those that have nothing to do
+
     @abstractmethod
     async def ask(self, prompt: LlmPrompt, timeout_s: float) -> LlmReply:
         """The model's reply within `timeout_s` seconds, retries included.

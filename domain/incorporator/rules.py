@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import Annotated
+from typing import Annotated, Final
 
 import msgspec
 
 from domain.errors import InvalidConfiguration
 from domain.learner.lesson import Bin
 from domain.values import CallerId
+
+_PLACE: Final = re.compile(r"\$\.rules\[(\d+)\]")
+_FIELD: Final = re.compile(r"\$\.(?:rules\[\d+\]\.)?(\w+)`")
+_UNKNOWN: Final = re.compile(r"unknown field `([^`]+)`")
 
 
 class DslRule(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -65,14 +69,25 @@ def _parsed(text: bytes, name: str) -> RuleSet:
 
 
 def _line_of(text: bytes, reason: str) -> int:
-    """The line on which the rule starts that the validation message points at (`$.rules[2].target_bin`)."""
-    place = re.search(r"\$\.rules\[(\d+)\]", reason)
+    """The line of the field that the validation message is about (`$.rules[2].target_bin`), else of its rule."""
+    start, end = _rule(text, reason)
+    field = _UNKNOWN.search(reason) or _FIELD.search(reason)
+    if field is not None:
+        name = re.escape(msgspec.json.encode(field.group(1)))
+        found = re.compile(name + rb"\s*:").search(text, start, end)
+        start = found.start() if found else start
+    return 1 + text.count(b"\n", 0, start)
+
+
+def _rule(text: bytes, reason: str) -> tuple[int, int]:
+    """Where the rule that the message points at begins and ends; the whole text where it points at none."""
+    place = _PLACE.search(reason)
     if place is None:
-        return 1
+        return 0, len(text)
     outer = msgspec.json.decode(text, type=dict[str, msgspec.Raw])
     rules = msgspec.json.decode(outer["rules"], type=list[msgspec.Raw])
-    start = text.index(bytes(outer["rules"]))
-    for raw in rules[: int(place.group(1))]:
-        start = text.index(bytes(raw), start) + len(bytes(raw))
-    start = text.index(bytes(rules[int(place.group(1))]), start)
-    return 1 + text.count(b"\n", 0, start)
+    start = end = text.index(bytes(outer["rules"]))
+    for raw in rules[: int(place.group(1)) + 1]:
+        start = text.index(bytes(raw), end)
+        end = start + len(bytes(raw))
+    return start, end

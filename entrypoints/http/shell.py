@@ -15,6 +15,7 @@ from entrypoints.http.deadlines import Deadlines, Watch
 from entrypoints.http.operation import Serve
 from entrypoints.http.problems import problem_answer
 from entrypoints.http.refusals import Refusal, TimedOut, TooBusy
+from entrypoints.http.start import plainly
 
 _EVERYWHERE = ((b"x-content-type-options", b"nosniff"), (b"cache-control", b"no-store"))
 
@@ -49,7 +50,8 @@ class Shell:
         elif scope["type"] == "websocket":
             await send({"type": "websocket.close", "code": 1003, "reason": ""})
         else:
-            await self._app(scope, receive, send)
+            plain: Any = plainly(send)
+            await self._app(scope, receive, plain)
 
     async def _http(self, scope: Any, receive: Receive, send: Send) -> None:
         reply = _Reply(send, next(self._ids), is_head=scope["method"] == "HEAD")

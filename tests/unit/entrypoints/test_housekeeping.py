@@ -34,6 +34,7 @@ class Forgetful:
 @pytest.fixture(autouse=True)
 def _soon(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(background, "_HOUSEKEEPING_S", 0.01)
+    monkeypatch.setattr(background, "_FIRST_HOUSEKEEPING_S", 0.01)
 
 
 async def a_while(job: Job) -> None:
@@ -48,6 +49,13 @@ async def test_idempotency_records_are_forgotten_after_a_day() -> None:
     await a_while(feedback_housekeeping(cast("FeedbackStore", feedback), FakeClock(), None))
     assert lessons.forgotten[0] == feedback.forgotten[0] == START - timedelta(hours=24)
     assert feedback.pruned == []
+
+
+async def test_the_first_round_comes_long_before_the_second(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(background, "_HOUSEKEEPING_S", 600.0)
+    lessons = Forgetful()
+    await a_while(lesson_housekeeping(cast("LessonStore", lessons), FakeClock()))
+    assert len(lessons.forgotten) == 1
 
 
 async def test_old_entries_are_pruned_where_a_retention_is_set() -> None:

@@ -19,7 +19,7 @@ HASHED = "sha256:" + "0" * 64
         ({"vector_dsn": "http://root:Milvus@127.0.0.1:19530"}, {"Milvus"}),
         ({"hil_base_url": "https://only-a-token@review.example"}, {"only-a-token"}),
         ({"workflow_engine_base_url": "https://u:pw123@engine.example/x"}, {"pw123"}),
-        ({"embedder_url": "https://e.example/v1?api_key=k-123"}, {"k-123"}),
+        ({"embedder_url": "https://mg:k-123@e.example/v1"}, {"k-123"}),
         ({"anthropic_base_url": "https://u:pw123@gateway.example"}, {"pw123"}),
         ({"hil_auth_header": "Bearer for-reviewers"}, {"Bearer for-reviewers", "for-reviewers"}),
         ({"workflow_engine_auth_header": "plain-token"}, {"plain-token"}),

@@ -24,6 +24,23 @@ def test_an_address_that_cannot_be_used_is_named(monkeypatch: pytest.MonkeyPatch
         Settings()
 
 
+@pytest.mark.parametrize("address", ["http://host?x=1", "http://host/path#part"])
+def test_an_address_that_paths_cannot_be_put_after_is_named(address: str) -> None:
+    with pytest.raises(InvalidConfiguration, match=r"MG_HIL_BASE_URL: expected an address without \? and #"):
+        Settings(hil_base_url=address)
+
+
+@pytest.mark.parametrize("variable", ["MG_HIL_AUTH_HEADER", "MG_WORKFLOW_ENGINE_AUTH_HEADER"])
+@pytest.mark.parametrize("value", ["Bearer \u00e9", "Bearer a\r\nb"])
+def test_what_no_header_can_hold_is_named_and_not_shown(
+    monkeypatch: pytest.MonkeyPatch, variable: str, value: str
+) -> None:
+    monkeypatch.setenv(variable, value)
+    with pytest.raises(InvalidConfiguration, match=f"{variable}: expected printable ASCII") as caught:
+        Settings()
+    assert value not in caught.value.detail
+
+
 @pytest.mark.parametrize("address", ["http://[::1]:8000", "https://u:p%40@host/path", "http://host:65535"])
 def test_an_address_is_taken_as_it_is(address: str) -> None:
     assert Settings(hil_base_url=address).hil_base_url == address

@@ -108,6 +108,23 @@ def test_what_is_no_rules_file_is_refused_with_a_line(text: bytes, line: int) ->
     assert f"{FILE}, line {line}: " in refused(text)
 
 
+@pytest.mark.parametrize(
+    ("rule", "line"),
+    [
+        ('{\n"problem_type": "a",\n"target_bin":\n"elsewhere"}', 5),
+        ('{\n"problem_type": "target_bin",\n"target_bin": "elsewhere"}', 5),
+        ('{\n"problem_type": "a",\n\n"query": "q",\n"why": 1, "target_bin": "skills_base"}', 7),
+        ('{\n"problem_type": "a"}', 3),
+    ],
+)
+def test_the_line_is_that_of_the_field_where_the_rule_has_it(rule: str, line: int) -> None:
+    assert f"line {line}: " in refused(b'{\n"rules": [\n' + rule.encode() + b"]}")
+
+
+def test_an_unknown_field_beside_the_rules_is_found_on_its_line() -> None:
+    assert "line 3: " in refused(b'{\n"rules": [],\n"rulez": []\n}')
+
+
 def test_equal_rules_before_the_wrong_one_do_not_mislead() -> None:
     text = b'{"rules": [\n' + GOOD + b",\n" + GOOD + b",\n" + GOOD + b',\n{"problem_type": "a"}]}'
     assert "line 5: " in refused(text)
