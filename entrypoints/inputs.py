@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from itertools import islice
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import msgspec
 
@@ -16,23 +16,24 @@ StructT = TypeVar("StructT", bound=msgspec.Struct)
 
 
 def checked(given: StructT, shape: type[StructT], name: str) -> StructT:
-    """The same object. Raises `InvalidInput` with all that keeps it from being a `shape` that JSON can hold."""
+    """The same with each value as its field has it, e.g. a flag in place of its text.
+
+    Raises `InvalidInput` with all that keeps it from being a `shape` that JSON can hold.
+    """
     if type(given) is not shape:
         raise InvalidInput(f"a {type(given).__name__} is no {shape.__name__}")
-    check(fields_of(given), shape, name)
-    return given
+    return check(fields_of(given), shape, name)
 
 
-def check(fields: Mapping[str, object], shape: Any, name: str) -> None:
-    """Raises `InvalidInput` where these are not the fields of a `shape`, a body that people know as `name`."""
+def check(fields: Mapping[str, object], shape: type[StructT], name: str) -> StructT:
+    """A `shape` of these fields, a body that people know as `name`. Raises `InvalidInput` where they are none."""
     found = [field_error(f"${place}", what) for place, what in islice(faults(dict(fields)), MOST)]
     if not found:
         try:
-            msgspec.convert(fields, shape)
+            return msgspec.convert(fields, shape)
         except msgspec.ValidationError as error:
             found = misfits(fields, shape) or [field_error("$", str(error))]
-    if found:
-        raise refusal(name, found)
+    raise refusal(name, found)
 
 
 def fields_of(given: msgspec.Struct) -> dict[str, object]:

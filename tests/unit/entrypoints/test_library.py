@@ -139,6 +139,22 @@ async def test_a_report_is_checked_as_over_http(deps: Dependencies) -> None:
         await update("step-17", "s1", ResultFlag.FAILURE, detail={"x": {1}})
 
 
+async def test_a_flag_and_a_failure_class_may_be_given_as_texts(deps: Dependencies) -> None:
+    await promoted(deps)
+    match = await deps.matching_engine.match(query())
+    assert match is not None
+    outcome = await deps.applier_service.apply(match, query())
+    await deps.feedback_recorder.record_selection(query(), match, outcome)
+    step, session = query().problem_solving_step_ref, query().session_id
+    entry = await deps.feedback_updater.update(
+        step,
+        session,
+        "failure",  # type: ignore[arg-type]
+        failure_class="infrastructure",  # type: ignore[arg-type]
+    )
+    assert (entry.result_flag, entry.failure_class) == (ResultFlag.FAILURE, FailureClass.INFRASTRUCTURE)
+
+
 async def test_drafts_and_edits_are_checked_as_over_http(deps: Dependencies) -> None:
     review = deps.learner_deps.review_service
     good = LessonDraft(bin=Bin.SKILLS, title="T", body="B")
