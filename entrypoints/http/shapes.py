@@ -48,7 +48,7 @@ class Shapes:
         return found
 
 
-def _describe_fields(name: str, component: JsonObject) -> None:
+def _describe_fields(name: str, component: dict[str, Any]) -> None:
     """Says of each field what it means, where its type does not."""
     for field, schema in component.get("properties", {}).items():
         words = words_of(name, field)
