@@ -104,7 +104,10 @@ async def escalations(services: IncorporatorServices, call: Call) -> Answer:
     answer_example=examples.ESCALATION,
 )
 async def escalation(services: IncorporatorServices, call: Call) -> Answer:
-    """One escalation"""
+    """One escalation
+
+    What is due because a lesson has kept failing, who takes it, and whether it has arrived.
+    """
     return answer(shown(await services.outbox.get(uuid_parameter(call, "escalation_id", UnknownEscalation))))
 
 
@@ -117,7 +120,10 @@ async def escalation(services: IncorporatorServices, call: Call) -> Answer:
     answer_example=examples.RETRIED,
 )
 async def retry(services: IncorporatorServices, call: Call) -> Answer:
-    """Makes a failed or waiting escalation due at once, with its attempts anew"""
+    """Makes a failed or waiting escalation due at once, with its attempts anew
+
+    A running service delivers it. One that was delivered or superseded is answered 409.
+    """
     escalation_id = uuid_parameter(call, "escalation_id", UnknownEscalation)
     found = await services.outbox.retry(escalation_id, services.clock.now())
     services.wake()

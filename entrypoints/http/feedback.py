@@ -77,7 +77,10 @@ async def entries(services: IncorporatorServices, call: Call) -> Answer:
     answer_example=examples.ENTRY,
 )
 async def entry(services: IncorporatorServices, call: Call) -> Answer:
-    """One feedback entry"""
+    """One feedback entry
+
+    What was selected for which step, and what became of it as of the last report.
+    """
     return answer(await services.feedback.get(uuid_parameter(call, "entry_id", UnknownEntry)))
 
 
@@ -91,7 +94,10 @@ async def entry(services: IncorporatorServices, call: Call) -> Answer:
     answer_example=examples.USAGE,
 )
 async def usage(services: IncorporatorServices, call: Call) -> Answer:
-    """Usage and success, failure and pending counts, overall and per lesson"""
+    """Usage and success, failure and pending counts, overall and per lesson
+
+    Entries that were deleted for their age (`MG_FEEDBACK_RETENTION_DAYS`) stay counted.
+    """
     parameters, _ = call.query(MetricParameters)
     return answer(await services.metrics(parameters.lesson_skill_id))
 
@@ -106,7 +112,10 @@ async def usage(services: IncorporatorServices, call: Call) -> Answer:
     answer_example=examples.SUCCESS_RATE,
 )
 async def success_rate(services: IncorporatorServices, call: Call) -> Answer:
-    """The rate of successes among the decided entries, overall and per lesson"""
+    """The rate of successes among the decided entries, overall and per lesson
+
+    An entry is decided once an outcome was reported; the last report counts.
+    """
     parameters, _ = call.query(MetricParameters)
     return answer(await services.metrics.success_rate(parameters.lesson_skill_id))
 
@@ -121,7 +130,10 @@ async def success_rate(services: IncorporatorServices, call: Call) -> Answer:
     answer_example=examples.FAILURE_RATE,
 )
 async def failure_rate(services: IncorporatorServices, call: Call) -> Answer:
-    """The rate of failures among the decided entries, overall and per lesson"""
+    """The rate of failures among the decided entries, overall and per lesson
+
+    An entry is decided once an outcome was reported; the last report counts.
+    """
     parameters, _ = call.query(MetricParameters)
     return answer(await services.metrics.failure_rate(parameters.lesson_skill_id))
 

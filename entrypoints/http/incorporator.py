@@ -121,7 +121,10 @@ async def match(services: IncorporatorServices, call: Call) -> Answer:
     answer_example=[examples.MISS],
 )
 async def misses(services: IncorporatorServices, call: Call) -> Answer:
-    """The problem types that found no match, most frequent first: the lessons that are worth writing"""
+    """The problem types that found no match, most frequent first: the lessons that are worth writing
+
+    Each `problem_type` of an invoke that was answered 404, with how often and when last.
+    """
     parameters, _ = call.query(MissParameters)
     return answer(await services.misses.most_frequent(parameters.limit))
 

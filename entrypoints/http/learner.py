@@ -72,7 +72,10 @@ class SearchParameters(msgspec.Struct, frozen=True):
     answer_example=examples.LESSON,
 )
 async def inject(services: LearnerServices, call: Call) -> Answer:
-    """Injects a lesson; it waits for review"""
+    """Injects a lesson; it waits for review
+
+    It matches once somebody has approved or edited it.
+    """
     body = await call.body(DRAFT)
     request = call.idempotency("/lessons", body, services.clock)
     added = await services.inject([body.draft()], actor=call.caller.name, request=request)
@@ -93,7 +96,10 @@ async def inject(services: LearnerServices, call: Call) -> Answer:
     answer_example=[examples.LESSON],
 )
 async def inject_batch(services: LearnerServices, call: Call) -> Answer:
-    """Injects 1 to 1,000 lessons, all or none"""
+    """Injects 1 to 1,000 lessons, all or none
+
+    Where one is not of the documented shape, none is stored, and `errors` names each place.
+    """
     bodies = await call.body(DRAFTS)
     request = call.idempotency("/lessons/batch", bodies, services.clock)
     added = await services.inject([one.draft() for one in bodies], actor=call.caller.name, request=request)
@@ -155,7 +161,10 @@ async def search(services: LearnerServices, call: Call) -> Answer:
     answer_example=examples.PROMOTED,
 )
 async def lesson(services: LearnerServices, call: Call) -> Answer:
-    """One lesson"""
+    """One lesson
+
+    The original, whatever its status. What matches is the copy that its last approval or edit has made.
+    """
     return answer(shown(await services.lessons.get(uuid_parameter(call, "lesson_id", UnknownLesson))))
 
 
@@ -168,7 +177,10 @@ async def lesson(services: LearnerServices, call: Call) -> Answer:
     answer_example=examples.LOG,
 )
 async def log(services: LearnerServices, call: Call) -> Answer:
-    """What happened to a lesson, oldest first"""
+    """What happened to a lesson, oldest first
+
+    Injection, decisions, flags and escalations, each with its moment and by whose key.
+    """
     return answer(shown_log(await services.lessons.log(uuid_parameter(call, "lesson_id", UnknownLesson))))
 
 

@@ -34,7 +34,10 @@ def _shown(code: str) -> ProblemKind:
 
 @Route("GET", "/problems", permission=Permission.NONE, answers=list[ProblemKind], answer_example=[_shown("no-match")])
 async def problem_kinds(_: None, call: Call) -> Answer:
-    """Every kind of problem that this service answers with"""
+    """Every kind of problem that this service answers with
+
+    Open to everybody: who is refused may read why.
+    """
     return answer([_shown(code) for code in TABLE])
 
 
@@ -47,7 +50,10 @@ async def problem_kinds(_: None, call: Call) -> Answer:
     raises=[UnknownPath],
 )
 async def problem_kind(_: None, call: Call) -> Answer:
-    """One kind of problem, as a problem's `type` names it"""
+    """One kind of problem, as a problem's `type` names it
+
+    With what to do about it. Open to everybody.
+    """
     code = call.path_parameter("code")
     if code not in TABLE:
         raise UnknownPath("there is no such kind of problem: see /problems for those that there are")

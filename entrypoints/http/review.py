@@ -67,7 +67,10 @@ async def review_queue(services: LearnerServices, call: Call) -> Answer:
     answer_example=examples.PROMOTED,
 )
 async def approve(services: LearnerServices, call: Call) -> Answer:
-    """Promotes a lesson: from now on it matches"""
+    """Promotes a lesson: from now on it matches
+
+    Its content is copied as it is, and a review round begins, in which failures are counted anew.
+    """
     return await _decided(services, call, Decision.APPROVE, await call.body(DECISION))
 
 
@@ -82,7 +85,10 @@ async def approve(services: LearnerServices, call: Call) -> Answer:
     answer_example=examples.EDITED,
 )
 async def edit(services: LearnerServices, call: Call) -> Answer:
-    """Changes a lesson and promotes it"""
+    """Changes a lesson and promotes it
+
+    What is left out stays. A review round begins, in which failures are counted anew.
+    """
     body = await call.body(EDIT)
     decision = DecisionBody(reviewer=body.reviewer, note=body.note, version=body.version)
     return await _decided(services, call, Decision.EDIT, decision, body.edit())
@@ -99,7 +105,10 @@ async def edit(services: LearnerServices, call: Call) -> Answer:
     answer_example=examples.REJECTED,
 )
 async def reject(services: LearnerServices, call: Call) -> Answer:
-    """Turns a lesson down: it matches no more"""
+    """Turns a lesson down: it matches no more
+
+    The lesson stays, and an edit can bring it back.
+    """
     return await _decided(services, call, Decision.REJECT, await call.body(DECISION))
 
 
@@ -114,7 +123,10 @@ async def reject(services: LearnerServices, call: Call) -> Answer:
     answer_example=examples.DISABLED,
 )
 async def disable(services: LearnerServices, call: Call) -> Answer:
-    """Takes a lesson out of matching until it is approved again"""
+    """Takes a lesson out of matching until it is approved again
+
+    The lesson stays, with its numbers.
+    """
     return await _decided(services, call, Decision.DISABLE, await call.body(DECISION))
 
 
@@ -127,7 +139,10 @@ async def disable(services: LearnerServices, call: Call) -> Answer:
     raises=[UnknownLesson, StoreUnavailable],
 )
 async def erase(services: LearnerServices, call: Call) -> Answer:
-    """Erases a lesson for good: content, copy, vectors, file and the content of its log"""
+    """Erases a lesson for good: content, copy, vectors, file and the content of its log
+
+    That it was there, and what was done when, stays in the log. Feedback stays counted under its id.
+    """
     await services.erase(_id(call), actor=call.caller.name)
     return nothing()
 

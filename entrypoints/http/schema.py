@@ -20,19 +20,28 @@ _HTML = b"text/html; charset=utf-8"
 
 @Route("GET", "/schema", permission=Permission.READ, answers=JsonObject, media_type=_JSON)
 async def openapi(found: Description, call: Call) -> Answer:
-    """This description, in JSON"""
+    """This description, in JSON
+
+    OpenAPI 3.1: every route, what it takes, what it answers, and each way in which it may refuse.
+    """
     return Answer(found.json, media_type=_JSON)
 
 
 @Route("GET", "/schema/openapi.json", permission=Permission.READ, answers=JsonObject, media_type=_JSON)
 async def openapi_json(found: Description, call: Call) -> Answer:
-    """This description, in JSON"""
+    """This description, in JSON
+
+    OpenAPI 3.1: every route, what it takes, what it answers, and each way in which it may refuse.
+    """
     return Answer(found.json, media_type=_JSON)
 
 
 @Route("GET", "/schema/openapi.yaml", permission=Permission.READ, answers=str, media_type=_YAML)
 async def openapi_yaml(found: Description, call: Call) -> Answer:
-    """This description, in YAML"""
+    """This description, in YAML
+
+    The same as in JSON.
+    """
     return Answer(found.yaml, media_type=_YAML)
 
 

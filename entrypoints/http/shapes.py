@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 
 from domain.values import JsonObject
+from entrypoints.http.field_words import words_of
 from entrypoints.http.operation import Route
 from entrypoints.http.problems import Problem
 
@@ -25,6 +26,8 @@ class Shapes:
         self._of = {str(shape): schema for shape, schema in zip(types, schemas, strict=True)}
         queries = {one.query.__name__ for one in routes if one.query is not None}
         self._parameters = {name: self.components.pop(name) for name in queries}
+        for name, component in self.components.items():
+            _describe_fields(name, component)
 
     def of(self, shape: Any) -> JsonObject:
         return self._of[str(shape)]
@@ -43,6 +46,14 @@ class Shapes:
                 parameter["allowEmptyValue"] = True
             found.append(parameter)
         return found
+
+
+def _describe_fields(name: str, component: dict[str, Any]) -> None:
+    """Says of each field what it means, where its type does not."""
+    for field, schema in component.get("properties", {}).items():
+        words = words_of(name, field)
+        if words is not None:
+            schema.setdefault("description", words)
 
 
 def _anything(shape: type[Any]) -> JsonObject:

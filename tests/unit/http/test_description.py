@@ -13,6 +13,7 @@ from domain.feedback.entry import OutcomeReport
 from domain.incorporator.query import QueryInput
 from entrypoints.http import description, escalations, examples, feedback, health, learner, problem_pages, review
 from entrypoints.http import incorporator as incorporator_routes
+from entrypoints.http.field_words import FIELDS, OWN
 from entrypoints.http.lesson_wire import DraftBody
 from entrypoints.http.operation import Operation
 from entrypoints.http.problem_kinds import TABLE
@@ -133,3 +134,27 @@ async def test_the_page_loads_nothing_from_elsewhere() -> None:
     assert not any(
         mark in page.text for mark in ("http://", "https://", "src=", "@import", "url(", "innerHTML", "eval(")
     )
+
+
+async def test_every_field_of_bodies_and_answers_says_what_it_means() -> None:
+    schemas = (await described())["components"]["schemas"]
+    silent = [
+        f"{name}.{field}"
+        for name, schema in schemas.items()
+        for field, of_field in schema.get("properties", {}).items()
+        if not of_field.get("description")
+    ]
+    assert silent == []
+
+
+async def test_every_route_says_more_than_its_summary() -> None:
+    for methods in (await described())["paths"].values():
+        for one in methods.values():
+            assert one.get("description"), one["operationId"]
+
+
+async def test_no_words_are_kept_for_fields_that_there_are_not() -> None:
+    schemas = (await described())["components"]["schemas"]
+    there = {f"{name}.{field}" for name, schema in schemas.items() for field in schema.get("properties", {})}
+    assert set(OWN) <= there
+    assert set(FIELDS) <= {one.partition(".")[2] for one in there - set(OWN)}
