@@ -52,7 +52,7 @@ class HashingEmbedder(Embedder):
     @property
     def relevance_floor(self) -> float:
         """Measured by `tests/bench/quality.py` on a catalog of about a hundred lessons."""
-        return 0.285
+        return 0.28
 
     async def embed(self, texts: Sequence[str]) -> Sequence[bytes]:
         """Short input is computed at once (a thread would cost more than it frees), the rest in a worker thread."""

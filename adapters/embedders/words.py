@@ -15,6 +15,8 @@ from typing import Final
 
 import Stemmer
 
+from domain.learner.query_parts import HUMP
+
 _WITH_MARKS = (*range(0x300, 0x3100), *range(0xA600, 0xAC00), *range(0xFB00, 0x10000))
 """Of the first plane, without the long blocks of ideographs, syllables and private characters, which have none."""
 
@@ -27,7 +29,6 @@ _PICTURES = "\u2190-\u2bff\U0001f000-\U0001faff"
 
 _RUN = re.compile(rf"[{_PICTURES}]|[\w{re.escape(_MARKS)}]+")
 _PIECE = re.compile(rf"[{_UNSPACED}][{re.escape(_MARKS)}]*|[^{_UNSPACED}_]+")
-_HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _ENGLISH = re.compile(r"[a-z]+")
 
 _ASCII_RUNS = "".join(char if char.isalnum() or char == "_" else " " for char in map(chr, range(128)))
@@ -74,7 +75,7 @@ def _split(run: str) -> tuple[str, ...]:
         return (_stem(run[:_LONGEST].lower()),)
     found: list[str] = []
     for piece in _PIECE.findall(run):
-        parts = [part.casefold() for part in _HUMP.split(piece[:_LONGEST])]
+        parts = [part.casefold() for part in HUMP.split(piece[:_LONGEST])]
         found.extend(map(_stem, parts))
         if len(parts) > 1:
             found.append("".join(parts))

@@ -48,10 +48,11 @@ def schema_of(client: Any, made_for: MadeFor) -> Any:
 
 
 def indices_of(client: Any) -> Any:
-    """HNSW for searches, and one that finds a lesson's rows."""
+    """HNSW for searches, and those that find a lesson's rows and the index' own."""
     indices = client.prepare_index_params()
     indices.add_index("embedding", index_type="HNSW", metric_type="COSINE", params={"M": 16, "efConstruction": 128})
     indices.add_index("lesson_id", index_type="INVERTED")
+    indices.add_index("bin", index_type="INVERTED")
     return indices
 
 

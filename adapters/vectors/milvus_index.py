@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from typing import Any, Final, TypeVar
 
 from adapters.per_event_loop import PerEventLoop
@@ -21,7 +21,8 @@ from domain.learner.lesson import Bin
 _SEARCH_S: Final = 5.0
 _OPEN_S: Final = 30.0
 _WRITE_S: Final = 60.0
-_LESSONS_AT_ONCE: Final = 64
+_LESSONS_AT_ONCE: Final = 500
+_BYTES_AT_ONCE: Final = 8 << 20
 _BULK: Final = 256
 _COMPARED_AT_ONCE: Final = 400
 _MOST_HITS: Final = 16_384
@@ -87,8 +88,7 @@ class MilvusIndex(VectorIndex):
         state = self._prepared()
         state.made_for.check_stored(put)
         lessons = [*((lesson_id, None) for lesson_id in safe(remove)), *((one.lesson_id, one) for one in put)]
-        for start in range(0, len(lessons), _LESSONS_AT_ONCE):
-            some = dict(lessons[start : start + _LESSONS_AT_ONCE])
+        for some in portions(lessons):
             await self._write(state, some, revision)
         if len(put) >= _BULK:
             await self._call(_WRITE_S, lambda connection: changes.settle(connection, state))
@@ -124,6 +124,22 @@ class MilvusIndex(VectorIndex):
             return await work(await self._connections.current())
 
         return await self._calls(within_s, call)
+
+
+def portions(
+    lessons: Sequence[tuple[str, StoredVectors | None]],
+) -> Iterator[dict[str, StoredVectors | None]]:
+    """Neighbouring lessons, as many as one message may well hold."""
+    some: dict[str, StoredVectors | None] = {}
+    size = 0
+    for lesson_id, stored in lessons:
+        if some and (len(some) == _LESSONS_AT_ONCE or size >= _BYTES_AT_ONCE):
+            yield some
+            some, size = {}, 0
+        some[lesson_id] = stored
+        size += len(stored.data) if stored else 0
+    if some:
+        yield some
 
 
 async def _first(connection: MilvusConnection, made_for: MadeFor, limit: int, bin: Bin | None) -> Sequence[VectorHit]:

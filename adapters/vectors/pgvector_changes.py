@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Final, TypeAlias
 
 import asyncpg
 import msgspec
 
 from adapters.vectors.made_for import MadeFor
+from adapters.vectors.pgvector_rows import copy_rows
 from adapters.vectors.pgvector_tables import (
     CREATE_STATE,
     EXTENSION,
@@ -17,19 +18,26 @@ from adapters.vectors.pgvector_tables import (
     FORGET_STATE,
     LOCK,
     LOCK_STATE,
+    MAINTENANCE_KB,
     MOVE_REVISION,
     PUT_STATE,
     READ_STATE,
+    SET_MAINTENANCE_KB,
     STATE_IS_THERE,
+    WITHOUT_WORKERS,
     PgvectorTables,
 )
-from adapters.vectors.stored_vectors import finite
 from application.learner.ports import StoredVectors
 from domain.errors import VectorsUnavailable
 
 Connection: TypeAlias = "asyncpg.Connection"
 
 _OLDEST_EXTENSION: Final = (0, 8)
+_GRAPH_BYTES: Final = 1_024
+"""What HNSW keeps for a vector beside itself, at the most."""
+
+_LEAST_KB: Final = 64 << 10
+_MOST_KB: Final = 2 << 20
 
 
 class State(msgspec.Struct, frozen=True):
@@ -91,9 +99,11 @@ async def write(
     tables = PgvectorTables(expected.made_for)
     known = dict(await connection.fetch(tables.known, list(changes)))
     fresh = [lesson_id for lesson_id in changes if known.get(lesson_id, 0) <= revision]
-    await connection.execute(tables.delete, fresh)
-    vectors = (stored for lesson_id in fresh if (stored := changes[lesson_id]) is not None)
-    await connection.executemany(tables.insert, [row for stored in vectors for row in _rows(stored)])
+    replaced = [lesson_id for lesson_id in fresh if lesson_id in known]
+    if replaced:
+        await connection.execute(tables.delete, replaced)
+    rows = copy_rows(stored for lesson_id in fresh if (stored := changes[lesson_id]) is not None)
+    await connection.copy_to_table(tables.vectors, source=rows, format="binary")
     await connection.execute(tables.remember, fresh, revision)
 
 
@@ -107,9 +117,24 @@ async def index(connection: Connection, expected: State) -> None:
     """Lets searches be fast, if they are not yet."""
     await _lock(connection, expected)
     tables = PgvectorTables(expected.made_for)
-    if tables.create_index is not None and not await connection.fetchval(tables.index_is_there):
-        await connection.execute("SET LOCAL maintenance_work_mem = '256MB'")
+    if tables.create_index is None or await connection.fetchval(tables.index_is_there):
+        return
+    await _give_memory(connection, tables, expected.made_for.dimension)
+    try:
+        async with connection.transaction():
+            await connection.execute(tables.create_index)
+    except (asyncpg.DiskFullError, asyncpg.OutOfMemoryError):
+        # Workers share memory that containers have little of (64 MB); one alone does without it.
+        await connection.execute(WITHOUT_WORKERS)
         await connection.execute(tables.create_index)
+
+
+async def _give_memory(connection: Connection, tables: PgvectorTables, dimension: int) -> None:
+    """As much as the graph of the larger bin takes, within bounds: built on disk it takes many times as long."""
+    vectors = await connection.fetchval(tables.most_in_a_bin) or 0
+    wanted = min(vectors * (4 * dimension + _GRAPH_BYTES) // 1024 + _LEAST_KB, _MOST_KB)
+    if wanted > await connection.fetchval(MAINTENANCE_KB):
+        await connection.execute(SET_MAINTENANCE_KB, wanted)
 
 
 async def _lock(connection: Connection, expected: State) -> None:
@@ -124,8 +149,3 @@ async def _lock(connection: Connection, expected: State) -> None:
 async def _state(connection: Connection) -> State | None:
     row = await connection.fetchrow(READ_STATE) if await connection.fetchval(STATE_IS_THERE) else None
     return row and State(MadeFor(row["embedder"], row["dimension"]), row["revision"], row["epoch"])
-
-
-def _rows(stored: StoredVectors) -> Iterator[tuple[str, int, str, list[float]]]:
-    for part, vector in enumerate(finite(stored.data, stored.dimension)):
-        yield stored.lesson_id, part, stored.bin.value, vector.tolist()

@@ -24,7 +24,7 @@ _SEARCH_S: Final = 5.0
 _OPEN_S: Final = 30.0
 _WRITE_S: Final = 60.0
 _INDEX_S: Final = 3600.0
-_LESSONS_A_TRANSACTION: Final = 32
+_LESSONS_A_TRANSACTION: Final = 128
 _BULK: Final = 256
 """Lessons in one call from which on the index is left to be built later, all at once: several times as fast."""
 

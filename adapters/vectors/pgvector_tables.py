@@ -38,6 +38,10 @@ FORGET_STATE: Final = "DELETE FROM memorygrid_vector_index"
 PUT_STATE: Final = "INSERT INTO memorygrid_vector_index VALUES (1, $1, $2, 0, gen_random_uuid()) RETURNING epoch"
 MOVE_REVISION: Final = "UPDATE memorygrid_vector_index SET revision = $1 WHERE revision < $1"
 
+MAINTENANCE_KB: Final = "SELECT setting::bigint FROM pg_settings WHERE name = 'maintenance_work_mem'"
+SET_MAINTENANCE_KB: Final = "SELECT set_config('maintenance_work_mem', $1::bigint || 'kB', true)"
+WITHOUT_WORKERS: Final = "SET LOCAL max_parallel_maintenance_workers = 0"
+
 SESSION: Final = {
     "application_name": "memorygrid",
     "hnsw.iterative_scan": "strict_order",
@@ -64,17 +68,17 @@ class PgvectorTables:
 
     def __init__(self, made_for: MadeFor) -> None:
         self._dimension = made_for.dimension
-        self._vectors = vectors = f"memorygrid_vectors_{made_for.digest}"
+        self.vectors = vectors = f"memorygrid_vectors_{made_for.digest}"
         self._lessons = lessons = f"{vectors}_lessons"
         self.drop = f"DROP TABLE IF EXISTS {vectors}, {lessons}"
         self.has_any = f"SELECT EXISTS (SELECT FROM {vectors})"  # noqa: S608
         self.known = f"SELECT lesson_id, revision FROM {lessons} WHERE lesson_id = ANY($1)"  # noqa: S608
         self.delete = f"DELETE FROM {vectors} WHERE lesson_id = ANY($1)"  # noqa: S608
-        self.insert = f"INSERT INTO {vectors} VALUES ($1, $2, $3, $4::float4[]::vector)"  # noqa: S608
         self.remember = (
             f"INSERT INTO {lessons} SELECT unnest($1::text[]), $2 "
             "ON CONFLICT (lesson_id) DO UPDATE SET revision = excluded.revision"
         )
+        self.most_in_a_bin = f"SELECT max(number) FROM (SELECT count(*) AS number FROM {vectors} GROUP BY bin) AS bins"  # noqa: S608
         self.similarities = (
             f"SELECT lesson_id, max({self._cosine}) FROM {vectors} "  # noqa: S608
             "WHERE lesson_id = ANY($2) GROUP BY lesson_id"
@@ -91,12 +95,12 @@ class PgvectorTables:
 
     @property
     def _index(self) -> str:
-        return f"{self._vectors}_hnsw"
+        return f"{self.vectors}_hnsw"
 
     @property
     def create(self) -> list[str]:
         """The tables, empty and without an index for searches."""
-        vectors = self._vectors
+        vectors = self.vectors
         columns = (
             'lesson_id text COLLATE "C", part integer, bin text, '
             f"embedding vector({self._dimension}) NOT NULL, PRIMARY KEY (lesson_id, part, bin)"
@@ -120,11 +124,11 @@ class PgvectorTables:
             key = f"(embedding::halfvec({self._dimension})) halfvec_cosine_ops"
         else:
             return None
-        return f"CREATE INDEX {self._index} ON {self._vectors} USING hnsw ({key})"
+        return f"CREATE INDEX {self._index} ON {self.vectors} USING hnsw ({key})"
 
     def nearest(self, bin: Bin | None) -> str:
         """The `$2` nearest vectors with their cosines, best first, equal ones by lesson id."""
-        source = self._vectors if bin is None else f"{self._vectors}_{_PARTITIONS[bin]}"
+        source = self.vectors if bin is None else f"{self.vectors}_{_PARTITIONS[bin]}"
         distance = f"embedding <=> {_VECTOR}"
         if _MOST_INDEXED < self._dimension <= _MOST_INDEXED_AS_HALVES:
             halves = f"halfvec({self._dimension})"
@@ -136,5 +140,5 @@ class PgvectorTables:
 
     def first(self, bin: Bin | None) -> str:
         """The first `$1` lessons by id."""
-        source = self._vectors if bin is None else f"{self._vectors}_{_PARTITIONS[bin]}"
+        source = self.vectors if bin is None else f"{self.vectors}_{_PARTITIONS[bin]}"
         return f"SELECT DISTINCT lesson_id FROM {source} ORDER BY lesson_id LIMIT $1"  # noqa: S608

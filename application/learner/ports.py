@@ -209,7 +209,11 @@ class VectorIndex(Protocol):
 
     @abstractmethod
     async def apply(self, put: Sequence[StoredVectors], remove: Sequence[str], revision: int) -> None:
-        """Replaces and removes whole lessons; afterwards the index reflects `revision`. Applying twice is harmless."""
+        """Replaces and removes whole lessons; afterwards the index reflects `revision`. Applying twice is harmless.
+
+        While hundreds come at once an index may leave undone what makes searches fast, until a call brings fewer, or
+        none at all.
+        """
 
     @abstractmethod
     async def reset(self, embedder: str, dimension: int) -> None:

@@ -8,6 +8,7 @@ from enum import Enum
 import msgspec
 
 from application.learner.catalog import Catalog
+from application.learner.embed import embedded_query
 from application.learner.ports import LessonStore, TextIndex, VectorHit, VectorIndex
 from application.shared.ports import Embedder
 from domain.errors import EmbedderMismatch, EmbedderUnavailable, VectorsUnavailable
@@ -82,12 +83,12 @@ class SearchLessons:
     async def most_similar(self, text: str, limit: int) -> SearchResult:
         """The `limit` most similar lessons of both bins, whatever their cosine, as the language model is offered them.
 
-        Raises `VectorsUnavailable`, `EmbedderUnavailable`.
+        Each line of `text` is a value of its own. Raises `VectorsUnavailable`, `EmbedderUnavailable`.
         """
         await self._catalog.refresh()
         if not len(self._catalog):
             return SearchResult(found=())
-        query = (await self._embedder.embed([text]))[0]
+        query = await embedded_query(self._embedder, text)
         considered = max(limit, RERANKED)
         nearest = await self._nearest(query, None, considered)
         cosines = dict(list(nearest.items())[:considered])

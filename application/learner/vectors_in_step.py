@@ -46,6 +46,7 @@ class VectorsInStep:
         self._revision = revision
         self._at: int | None = None
         self._of_another_store = False
+        self._is_settled = False
         self._lock = anyio.Lock()
 
     async def check(self) -> None:
@@ -99,6 +100,7 @@ class VectorsInStep:
                         return portions
                     await self._apply(delta)
                     portions += 1
+                await self._settle(reflected, anew=portions > 0)
                 self.problem = self.mismatch = None
         except (VectorsUnavailable, EmbedderUnavailable) as error:
             self.problem = error.detail
@@ -120,6 +122,7 @@ class VectorsInStep:
                 reflected, complete = await self._apply(delta), delta.complete
                 count += len(delta.promoted)
                 told(reflected, max(reflected, newest))
+            await self._settle(reflected, anew=True)
             await self._store.forget_vectors(keep=self._embedder.name)
             self.mismatch = None
             self.problem = None if reflected >= self._revision() else BEHIND
@@ -154,6 +157,15 @@ class VectorsInStep:
         await self._vectors.apply(await self._with_vectors(delta.promoted), delta.removed, delta.revision)
         self._at = delta.revision
         return delta.revision
+
+    async def _settle(self, reflected: int, *, anew: bool) -> None:
+        """Nothing more comes for now: what an index leaves undone while much comes at once is done (`apply`).
+
+        Also once in a process that has taken over nothing, since an earlier one may have ended before it.
+        """
+        if reflected and (anew or not self._is_settled):
+            await self._vectors.apply([], [], reflected)
+            self._is_settled = True
 
     async def _delta(self, since: int) -> CatalogDelta:
         return await self._store.changes_since(since, self._embedder.name, BATCH)

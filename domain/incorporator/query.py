@@ -33,8 +33,9 @@ _MOST_VALUES = 10_000
 def text_query(query: QueryInput) -> str:
     """The text by which the LLM matcher looks for similar lessons: the problem type, then one line a value.
 
-    Nested values are flattened. The names of fields are left out: they are the caller's, the same in every query, and
-    make what has nothing to do with any lesson look alike. What is beyond `LONGEST_TEXT` characters is left out, too.
+    Nested values are flattened, and white space within one becomes a space. The names of fields are left out: they are
+    the caller's, the same in every query, and make what has nothing to do with any lesson look alike. What is beyond
+    `LONGEST_TEXT` characters is left out, too.
     """
     lines, length = [query.problem_type], len(query.problem_type)
     flattened = chain(_lines(query.current_task_context), _lines(query.additional_caller_data))
@@ -53,4 +54,4 @@ def _lines(value: object) -> Iterator[str]:
         for one in value.values() if isinstance(value, dict) else value:
             yield from _lines(one)
     else:
-        yield str(value) if value not in (None, "", {}, [], ()) else ""
+        yield " ".join(str(value)[:LONGEST_TEXT].split()) if value not in (None, "", {}, [], ()) else ""

@@ -76,14 +76,15 @@ def contenders(text_matches: Mapping[str, bool], cosines: Mapping[str, float], l
 
 
 def fused(cosines: Mapping[str, float], lexical: Mapping[str, float]) -> list[str]:
-    """The lessons of `cosines`, reordered by the mean of similarity and lexical score, each min-max normalised.
+    """The lessons of `cosines`, reordered by the sum of similarity and lexical score, each standardised.
 
-    A lesson without a lexical score has 0. Equal sums go by cosine, then by id.
+    So both move the order equally, whatever their range. A lesson without a lexical score has 0. Equal sums go by
+    cosine, then by id.
     """
     bounded = {lesson_id: _bounded(cosine, -1.0, 1.0) for lesson_id, cosine in cosines.items()}
-    worded = _min_max({lesson_id: _bounded(lexical.get(lesson_id, 0.0), 0.0, math.inf) for lesson_id in cosines})
-    similar = _min_max(bounded)
-    return sorted(cosines, key=lambda one: (-(0.5 * similar[one] + 0.5 * worded[one]), -bounded[one], one))
+    worded = _standardised({lesson_id: _bounded(lexical.get(lesson_id, 0.0), 0.0, math.inf) for lesson_id in cosines})
+    similar = _standardised(bounded)
+    return sorted(cosines, key=lambda one: (-(similar[one] + worded[one]), -bounded[one], one))
 
 
 def _hit(lesson: PromotedLesson, text_match: bool, similarity: float) -> SearchHit:
@@ -101,14 +102,15 @@ def _merit(hit: SearchHit, text_matches: Mapping[str, bool]) -> tuple[float, flo
     return hit.score, hit.similarity, text_matches.get(hit.lesson_id, False)
 
 
-def _min_max(values: Mapping[str, float]) -> dict[str, float]:
-    """Linearly onto [0, 1]; where all are equal, 0."""
-    if not values:
-        return {}
-    least, most = min(values.values()), max(values.values())
+def _standardised(values: Mapping[str, float]) -> dict[str, float]:
+    """By how many standard deviations each is above the mean; where all are equal, 0."""
+    least, most = min(values.values(), default=0.0), max(values.values(), default=0.0)
     if most <= least:
         return dict.fromkeys(values, 0.0)
-    return {key: (value - least) / (most - least) for key, value in values.items()}
+    scaled = {key: (value - least) / (most - least) for key, value in values.items()}
+    mean = math.fsum(scaled.values()) / len(scaled)
+    deviation = math.sqrt(math.fsum((value - mean) ** 2 for value in scaled.values()) / len(scaled))
+    return {key: (value - mean) / deviation for key, value in scaled.items()}
 
 
 def _bounded(value: float, least: float, most: float) -> float:

@@ -7,6 +7,7 @@ paragraphs, then lines, then words; the number of sections is bounded, whatever 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 _HEADING = re.compile(r" {0,3}#{1,6}(\s|$)")
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
@@ -25,8 +26,12 @@ def texts_to_embed(title: str, body: str) -> list[str]:
 
 def sections(body: str) -> list[str]:
     """The sections of `body` in order, none of them blank, at most `MOST_SECTIONS`."""
-    pieces = [piece for section in _under_headings(body) for piece in _fitting(section)]
-    return _joined(pieces)
+    return fitted(_under_headings(body), MOST_SECTIONS)
+
+
+def fitted(texts: Sequence[str], most: int) -> list[str]:
+    """The texts in order, long ones split: at most `most`, neighbouring pieces joined where there would be more."""
+    return _joined([piece for text in texts for piece in _fitting(text)], most)
 
 
 def _under_headings(body: str) -> list[str]:
@@ -76,14 +81,14 @@ def _last_boundary(window: str) -> int:
     return len(window)
 
 
-def _joined(pieces: list[str]) -> list[str]:
-    """At most `MOST_SECTIONS` texts of about equal length, made of neighbouring pieces."""
-    if len(pieces) <= MOST_SECTIONS:
+def _joined(pieces: list[str], most: int) -> list[str]:
+    """At most `most` texts of about equal length, made of neighbouring pieces."""
+    if len(pieces) <= most:
         return pieces
     total = sum(map(len, pieces))
-    groups: list[list[str]] = [[] for _ in range(MOST_SECTIONS)]
+    groups: list[list[str]] = [[] for _ in range(most)]
     start = 0
     for piece in pieces:
-        groups[start * MOST_SECTIONS // total].append(piece)
+        groups[start * most // total].append(piece)
         start += len(piece)
     return ["\n\n".join(group) for group in groups if group]

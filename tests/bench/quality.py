@@ -25,6 +25,7 @@ from adapters.embedders.hashing_embedder import HashingEmbedder
 from adapters.embedders.onnx_embedder import OnnxEmbedder
 from adapters.lessons.memory_text_index import MemoryTextIndex
 from adapters.vectors.memory_vector_index import MemoryVectorIndex
+from application.learner.embed import embedded_query
 from application.learner.ports import LessonText, StoredVectors
 from application.shared.ports import Embedder
 from domain.incorporator.query import QueryInput, text_query
@@ -66,12 +67,25 @@ def as_invoked(text: str, problem_type: str = "alert", key: str = "alert") -> st
     return text_query(query)
 
 
+def as_labelled(text: str) -> str:
+    """The same with labels beside the text, most of which are about the system and not about this alert."""
+    labels = {"source": "prometheus", "severity": "warning", "job": "kube-state-metrics", "namespace": "payments"}
+    query = QueryInput(
+        session_id="s",
+        problem_solving_step_ref="p",
+        problem_type="kubernetes_alert",
+        current_task_context={"message": text, "labels": labels},
+    )
+    return text_query(query)
+
+
 FORMS: dict[str, Callable[[str], str]] = {
     "raw": as_it_is,
     "invoke: alert, alert": as_invoked,
     "invoke: incident, operation": lambda text: as_invoked(text, "incident", "operation"),
     "invoke: kubernetes_alert, description": lambda text: as_invoked(text, "kubernetes_alert", "description"),
     "invoke: problem, message": lambda text: as_invoked(text, "problem", "message"),
+    "invoke: kubernetes_alert, message and labels": as_labelled,
 }
 
 
@@ -100,13 +114,13 @@ class Library:
         return await self._nearest(self._sections, text, 1_000)
 
     async def hybrid(self, text: str) -> Ranking:
-        (query,) = await self._embedder.embed([text])
+        query = await embedded_query(self._embedder, text)
         cosines = {hit.lesson_id: hit.similarity for hit in await self._sections.nearest(query, RERANKED)}
         order = fused(cosines, await self._texts.lexical(text, list(cosines)))
         return Ranking(order, clamped(cosines[order[0]]))
 
     async def _nearest(self, index: MemoryVectorIndex, text: str, limit: int) -> Ranking:
-        (query,) = await self._embedder.embed([text])
+        query = await embedded_query(self._embedder, text)
         hits = await index.nearest(query, limit)
         return Ranking([hit.lesson_id for hit in hits], clamped(hits[0].similarity))
 

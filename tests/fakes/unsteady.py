@@ -33,7 +33,10 @@ class UnsteadyEmbedder(FakeEmbedder):
 
 
 class UnsteadyVectorIndex(FakeVectorIndex):
-    """`away` makes every call fail, `fails` the calls of these names; `calls` counts them by name."""
+    """`away` makes every call fail, `fails` the calls of these names; `calls` counts them by name.
+
+    An `apply` that brings nothing is a `settle`.
+    """
 
     def __init__(self) -> None:
         super().__init__()
@@ -54,7 +57,7 @@ class UnsteadyVectorIndex(FakeVectorIndex):
         return await super().similarities(query, lesson_ids)
 
     async def apply(self, put: Sequence[StoredVectors], remove: Sequence[str], revision: int) -> None:
-        self._called("apply")
+        self._called("apply" if put or remove else "settle")
         await super().apply(put, remove, revision)
 
     async def reset(self, embedder: str, dimension: int) -> None:

@@ -53,6 +53,49 @@ async def test_searches_can_be_served_by_an_hnsw_index_of_the_bin(
     assert [row["lesson_id"] for row in rows] == expected[:3]
 
 
+async def test_the_index_is_built_also_where_its_workers_have_no_memory_to_share(
+    dsn: str, index: PgvectorIndex
+) -> None:
+    await index.prepare(EMBEDDER, DIMENSION)
+    connection = await asyncpg.connect(dsn.replace("+asyncpg", ""))
+    await connection.execute(_REFUSES_WORKERS)
+    lessons = [stored(f"l{number:03}", towards(number / 300)) for number in range(300)]
+    await index.apply(lessons, [], 1)
+    await index.apply([], [], 2)
+    assert await connection.fetchval(PgvectorTables(MadeFor(EMBEDDER, DIMENSION)).index_is_there)
+    await connection.close()
+    assert list(await found(index, towards(1.0), limit=1)) == ["l299"]
+
+
+async def test_the_graph_of_many_vectors_gets_the_memory_that_it_takes(dsn: str, index: PgvectorIndex) -> None:
+    await index.prepare(EMBEDDER, 1_000)
+    await index.apply([stored(f"l{number:05}", towards(number / 9_000, 1_000)) for number in range(9_000)], [], 1)
+    connection = await asyncpg.connect(dsn.replace("+asyncpg", ""))
+    await connection.execute(_NOTES_MEMORY)
+    await index.apply([], [], 2)
+    assert await connection.fetchval("SELECT kilobytes FROM noted") > 9_000 * 4_000 // 1024 + (64 << 10)
+    await connection.close()
+
+
+_REFUSES_WORKERS = """
+CREATE FUNCTION refuse() RETURNS event_trigger LANGUAGE plpgsql AS $$ BEGIN
+    IF current_setting('max_parallel_maintenance_workers') <> '0' THEN
+        RAISE EXCEPTION USING ERRCODE = 'disk_full', MESSAGE = 'could not resize shared memory segment';
+    END IF;
+END $$;
+CREATE EVENT TRIGGER refuses ON ddl_command_start WHEN TAG IN ('CREATE INDEX') EXECUTE FUNCTION refuse();
+"""
+"""What a container's 64 MB of shared memory lead to."""
+
+_NOTES_MEMORY = """
+CREATE TABLE noted (kilobytes bigint);
+CREATE FUNCTION note() RETURNS event_trigger LANGUAGE plpgsql AS $$ BEGIN
+    INSERT INTO noted SELECT setting::bigint FROM pg_settings WHERE name = 'maintenance_work_mem';
+END $$;
+CREATE EVENT TRIGGER notes ON ddl_command_start WHEN TAG IN ('CREATE INDEX') EXECUTE FUNCTION note();
+"""
+
+
 async def test_processes_that_create_the_tables_at_once_share_them(dsn: str) -> None:
     indices = [PgvectorIndex(dsn) for _ in range(6)]
     async with anyio.create_task_group() as tasks:

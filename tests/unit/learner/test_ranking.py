@@ -138,7 +138,13 @@ def test_words_lift_a_lesson_that_is_almost_as_similar() -> None:
 
 def test_similarity_and_words_weigh_the_same() -> None:
     similar = {"best": 1.0, "worded": 0.0, "both": 0.6}
-    assert fused(similar, {"worded": 10.0, "both": 5.0, "best": 0.0}) == ["both", "best", "worded"]
+    assert fused(similar, {"worded": 10.0, "both": 6.0, "best": 0.0}) == ["both", "best", "worded"]
+
+
+def test_words_still_count_beside_a_lesson_that_is_far_ahead_in_them() -> None:
+    similar = {f"l{number}": 0.5 - 0.02 * number for number in range(20)}
+    order = fused(similar, {"l2": 20.0, "l19": 200.0})
+    assert order.index("l2") < order.index("l0")
 
 
 def test_without_common_words_the_similarity_decides() -> None:

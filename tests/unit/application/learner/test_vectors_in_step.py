@@ -123,3 +123,23 @@ async def test_a_change_that_could_not_wait_for_the_reconciler_is_taken_over_by_
     assert (vectors.calls["prepare"], vectors.calls["apply"]) == (1, 1)
     assert learner.catalog.problems == {}
     assert await similar(learner) == ["Retry one", "Retry two"]
+
+
+async def test_after_much_at_once_the_index_hears_that_nothing_more_comes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(vectors_in_step, "BATCH", 1)
+    learner = Learner()
+    for title in ("Retry one", "Retry two"):
+        await learner.promoted(title=title)
+    learner.vectors.calls.clear()
+    await learner.catalog.reindex()
+    assert (learner.vectors.calls["apply"], learner.vectors.calls["settle"]) == (2, 1)
+
+
+async def test_an_index_that_an_earlier_process_filled_hears_it_once() -> None:
+    earlier = Learner()
+    await earlier.promoted(title="Retry one")
+    later = Learner(store=earlier.store, vectors=earlier.vectors)
+    earlier.vectors.calls.clear()
+    for _ in range(3):
+        await later.catalog.reconcile()
+    assert (later.vectors.calls["apply"], later.vectors.calls["settle"]) == (0, 1)

@@ -54,3 +54,7 @@ def test_the_text_query_is_the_problem_type_and_a_line_for_each_value() -> None:
 
 def test_without_contexts_the_text_query_is_the_problem_type() -> None:
     assert text_query(query(current_task_context={})) == "flaky_upload"
+
+
+def test_a_value_of_several_lines_is_one_line_of_the_text_query() -> None:
+    assert text_query(query(current_task_context={"log": "a\r\n\tb\u2028c ", "blank": " \n "})) == "flaky_upload\na b c"

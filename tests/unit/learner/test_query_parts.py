@@ -1,0 +1,94 @@
+from __future__ import annotations
+
+import struct
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from application.learner.embed import embedded_query
+from domain.learner.query_parts import MOST_PARTS, Part, parts, weighted_mean
+from domain.learner.sections import LONGEST_SECTION
+from tests.fakes.fake_embedder import FakeEmbedder
+
+
+def packed(*numbers: float) -> bytes:
+    return struct.pack(f"<{len(numbers)}f", *numbers)
+
+
+def without_space(text: str) -> str:
+    return "".join(text.split())
+
+
+def test_each_line_is_a_part_that_counts_by_its_words() -> None:
+    assert parts("flaky_upload\n\nthe pod restarts  again \nwarning") == [
+        Part("flaky_upload", 2),
+        Part("the pod restarts  again", 4),
+        Part("warning", 1),
+    ]
+
+
+@pytest.mark.parametrize("inner", ["prod-eu", "payments", "restarts in payments on prod-eu"])
+def test_a_line_that_another_one_holds_says_nothing_more(inner: str) -> None:
+    whole = "The pod restarts in payments on prod-eu."
+    assert [part.text for part in parts(f"alert\n{inner}\n{whole}\n{inner}")] == ["alert", whole]
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("KubePodCrashLooping", 4),
+        ("CPUThrottlingHigh", 3),
+        ("payments/checkout-7d9f4b-x2x8k", 2),
+        ("kube-state-metrics isn't up-to-date", 3),
+        ("12.4% of 3 targets", 2),
+        ("42", 1),
+        ("上传失败因为存储空间不足", 7),
+        ("загрузка не удалась", 3),
+    ],
+)
+def test_identifiers_have_words_and_numbers_are_none(text: str, words: int) -> None:
+    assert parts(text) == [Part(text, words)]
+
+
+@pytest.mark.parametrize("text", ["", " \n\t\n"])
+def test_a_blank_text_is_one_part(text: str) -> None:
+    assert parts(text) == [Part(text, 1)]
+
+
+def test_a_line_that_is_longer_than_a_section_is_split_and_loses_nothing() -> None:
+    line = " ".join(f"word{chr(97 + number % 26)}" for number in range(500))
+    found = parts(f"alert\n{line}")
+    assert len(found) > 2
+    assert all(len(part.text) <= LONGEST_SECTION for part in found)
+    assert " ".join(part.text for part in found[1:]) == line
+    assert found[0] == Part("alert", 1)
+
+
+@given(st.text(max_size=3_000), st.integers(1, 60))
+def test_however_many_lines_there_are_the_parts_are_few_and_hold_everything(text: str, times: int) -> None:
+    lines = [f"{number} {' '.join(text.split())}." for number in range(100, 100 + times)]
+    found = parts("\n".join(lines))
+    assert 1 <= len(found) <= MOST_PARTS
+    assert without_space("".join(part.text for part in found)) == without_space("".join(lines))
+    assert all(part.words > 0 for part in found)
+
+
+def test_the_mean_is_of_length_1_and_goes_by_weight() -> None:
+    assert struct.unpack("<2f", weighted_mean([packed(1, 0), packed(0, 1)], [3, 4])) == pytest.approx((0.6, 0.8))
+
+
+def test_vectors_without_features_leave_the_others_as_they_are() -> None:
+    assert weighted_mean([packed(0, 0), packed(0, 1)], [5, 1]) == packed(0, 1)
+    assert weighted_mean([packed(0, 0), packed(0, 0)], [5, 1]) == packed(0, 0)
+
+
+async def test_a_text_of_one_line_has_the_vector_that_the_embedder_gives_it() -> None:
+    embedder = FakeEmbedder()
+    assert await embedded_query(embedder, "retry uploads") == (await embedder.embed(["retry uploads"]))[0]
+
+
+async def test_the_lines_of_a_query_are_embedded_alone() -> None:
+    embedder = FakeEmbedder()
+    kind, what = await embedder.embed(["flaky_upload", "upload report.pdf"])
+    assert await embedded_query(embedder, "flaky_upload\nupload report.pdf") == weighted_mean([kind, what], [2, 3])
