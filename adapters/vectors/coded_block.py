@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from adapters.vectors.cosines import Cosines, Rows, Vectors
 from adapters.vectors.sign_codes import WORDS, Codes, Distances, distances
@@ -51,10 +50,6 @@ class CodedBlock:
     def forget(self, rows: slice) -> None:
         self._groups[rows] = GONE
         self._has_gone = True
-
-    def write_vectors(self, rows: Rows, into: NDArray[np.float64]) -> None:
-        """Writes the vectors of these rows, one below the other."""
-        np.multiply(self._steps.take(rows, axis=0), self._scales.take(rows)[:, np.newaxis], out=into)
 
     def cosines(self, rows: Rows, query: Vectors) -> Cosines:
         cosines = self._scales.take(rows)

@@ -4,21 +4,24 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
+from functools import partial
 from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from adapters.vectors.coded_block import FAR, CodedBlock
-from adapters.vectors.cosines import ROUNDING, BestCosines, Cosines, Lesson, Rows, Vectors, first, least_of_first
+from adapters.vectors.cosines import Cosines, Lesson, Rows, Vectors, best_cosines, first
 from adapters.vectors.sign_codes import Codes, Distances, SignCoder
 
-_CANDIDATES: Final = 384
-_CANDIDATES_A_HIT: Final = 8
+_CANDIDATES: Final = 192
+_CANDIDATES_A_HIT: Final = 6
 """Vectors whose cosines are computed: so many for each hit that is asked for, and at least so many."""
 
-_COMPARED: Final = 12
-"""Times as many are compared by their whole codes."""
+_SHARE_COMPARED: Final = 24
+_FEWEST_COMPARED: Final = 6
+_MOST_COMPARED: Final = 24
+"""One vector in 24 is compared by its whole code: at least 6 for each candidate, and at most 24."""
 
 _SAMPLED: Final = 16
 
@@ -40,7 +43,6 @@ class CodedVectors:
     def __init__(self, dimension: int) -> None:
         self._dimension = dimension
         self._coder = SignCoder(dimension)
-        self._cosines = BestCosines(dimension)
         self._blocks: list[CodedBlock] = []
         self._places: dict[str, _Place] = {}
         self._owners: list[str] = []
@@ -87,11 +89,8 @@ class CodedVectors:
             alike = (one for one, place in self._places.items() if group is None or place.group == group)
             return first(dict.fromkeys(alike, 0.0), limit)
         owners, cosines = self._candidates(query, max(_CANDIDATES, _CANDIDATES_A_HIT * limit), group)
-        lessons, whose = np.unique(owners, return_inverse=True)
-        best = np.full(len(lessons), -np.inf, np.float32)
-        np.maximum.at(best, whose, cosines)
-        likely = lessons[best >= least_of_first(best, limit) - ROUNDING]
-        return first(self.cosines(query, [self._owners[owner] for owner in likely.tolist()]), limit)
+        likely = _likely(owners, cosines, limit)
+        return first(self.cosines(query, [self._owners[owner] for owner in likely]), limit)
 
     def cosines(self, query: Vectors, lesson_ids: Iterable[str]) -> dict[str, float]:
         """The best cosine of each of these lessons that is there."""
@@ -102,7 +101,7 @@ class CodedVectors:
                 there[place.block].append((lesson_id, place.rows))
         found: dict[str, float] = {}
         for block, lessons in there.items():
-            found.update(self._cosines.of(query, lessons, block.write_vectors))
+            found.update(best_cosines(lessons, partial(block.cosines, query=query)))
         return found
 
     def _write(self, lesson: Lesson, codes: Codes) -> None:
@@ -117,12 +116,14 @@ class CodedVectors:
         """About `wanted` rows that are most likely the nearest: their lessons' numbers and their cosines."""
         code = self._coder.codes(query[np.newaxis])
         coarse = [block.coarse(code, group) for block in self._blocks]
-        rows = _closest(coarse, wanted * _COMPARED)
+        share = min(self.rows // _SHARE_COMPARED, _MOST_COMPARED * wanted)
+        rows = _closest(coarse, max(share, _FEWEST_COMPARED * wanted))
         whole = [
             distances.take(chosen) + block.fine(code, chosen)
             for block, distances, chosen in zip(self._blocks, coarse, rows, strict=True)
         ]
-        kept = [chosen.take(closest) for chosen, closest in zip(rows, _closest(whole, wanted), strict=True)]
+        most = _nth(np.concatenate(whole), wanted)
+        kept = [chosen[some <= most] for chosen, some in zip(rows, whole, strict=True)]
         pairs = list(zip(self._blocks, kept, strict=True))
         owners = np.concatenate([block.owners.take(chosen) for block, chosen in pairs])
         return owners, np.concatenate([block.cosines(chosen, query) for block, chosen in pairs])
@@ -146,6 +147,25 @@ class CodedVectors:
         owner = self._free_owners.pop()
         self._owners[owner] = lesson_id
         return owner
+
+
+def _likely(owners: NDArray[np.int32], cosines: Cosines, limit: int) -> list[int]:
+    """The `limit` owners whose best cosine is largest, and those with an equal one."""
+    likely: dict[int, None] = {}
+    least = -np.inf
+    order = np.argsort(-cosines)
+    for owner, cosine in zip(owners.take(order).tolist(), cosines.take(order).tolist(), strict=True):
+        if cosine < least:
+            break
+        likely[owner] = None
+        if len(likely) == limit:
+            least = cosine
+    return list(likely)
+
+
+def _nth(distances: Distances, wanted: int) -> int:
+    """The `wanted`-th smallest, or `FAR` where there are fewer."""
+    return int(np.partition(distances, wanted - 1)[wanted - 1]) if wanted <= len(distances) else FAR
 
 
 def _closest(distances: Sequence[Distances], wanted: int) -> list[Rows]:

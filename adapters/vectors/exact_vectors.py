@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
+from functools import partial
 from typing import Final
 
 import numpy as np
 
-from adapters.vectors.cosines import ROUNDING, BestCosines, Lesson, Vectors, first, least_of_first
+from adapters.vectors.cosines import ROUNDING, Lesson, Vectors, best_cosines, first, least_of_first
 from adapters.vectors.vector_block import VectorBlock
 
 _BLOCK_BYTES: Final = 128 << 20
@@ -21,7 +22,6 @@ class ExactVectors:
         self._dimension = dimension
         self._blocks: list[VectorBlock] = []
         self._places: dict[str, tuple[VectorBlock, int]] = {}
-        self._cosines = BestCosines(dimension)
         self.rows = 0
 
     def __len__(self) -> int:
@@ -71,7 +71,7 @@ class ExactVectors:
                 there[block].append((lesson_id, block.rows(slot)))
         found: dict[str, float] = {}
         for block, lessons in there.items():
-            found.update(self._cosines.of(query, lessons, block.write_vectors))
+            found.update(best_cosines(lessons, partial(block.cosines, query=query)))
         return found
 
     def all(self) -> Sequence[Lesson]:

@@ -6,10 +6,14 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
+from adapters.embedders.hashing_embedder import HashingEmbedder
 from adapters.vectors.coded_block import CodedBlock
 from adapters.vectors.coded_vectors import CodedVectors
 from adapters.vectors.cosines import Lesson, Vectors
 from adapters.vectors.sign_codes import WORDS, SignCoder, distances
+from adapters.vectors.stored_vectors import finite
+from application.learner.embed import EmbedLessons
+from tests.bench import corpus
 from tests.unit.vectors.unit_vectors import DIMENSION, best, vectors
 
 
@@ -101,6 +105,25 @@ def test_a_zero_query_is_equally_similar_to_all() -> None:
     zero = np.zeros(DIMENSION, np.float32)
     assert index.nearest(zero, 2, None) == [("a", 0.0), ("b", 0.0)]
     assert index.nearest(zero, 2, 1) == [("a", 0.0), ("c", 0.0)]
+
+
+@pytest.mark.parametrize("limit", [10, 50])
+async def test_nearly_all_of_the_nearest_runbooks_are_found(limit: int) -> None:
+    embedder, index = HashingEmbedder(), CodedVectors(1_024)
+    made = [corpus.lesson(number) for number in range(1_500)]
+    stored = await EmbedLessons(embedder=embedder)(made)
+    lessons = [Lesson(one.lesson_id, 0, finite(one.data, one.dimension)) for one in stored]
+    index.put(lessons)
+    asked = await embedder.embed([corpus.question(number) for number in range(20)])
+    queries = [finite(one, 1_024)[0] for one in asked]
+    found = [set(ids(index.nearest(query, limit, None))) & set(best(query, lessons, limit)) for query in queries]
+    assert sum(map(len, found)) >= 0.99 * limit * len(queries)
+
+
+def test_a_vector_has_the_same_code_alone_as_among_others() -> None:
+    made, coder = vectors(300, 3), SignCoder(DIMENSION)
+    alone = np.concatenate([coder.codes(made[at : at + 1]) for at in range(len(made))])
+    assert (coder.codes(made) == alone).all()
 
 
 @pytest.mark.parametrize("dimension", [8, 384, 1_100])
