@@ -26,12 +26,14 @@ from application.learner.ports import (
     TextIndex,
     VectorIndex,
 )
-from application.learner.vectors_in_step import BATCH, VectorsInStep
+from application.learner.vectors_in_step import VectorsInStep
 from application.shared.ports import Embedder
 from domain.errors import EmbedderMismatch, StoreUnavailable
 from domain.learner.lesson import Bin
 
 _log = logging.getLogger(__name__)
+#: Copies in one portion of changes.
+BATCH = 500
 
 
 class Promotion(msgspec.Struct, frozen=True):
@@ -58,9 +60,14 @@ class Catalog:
         self._store = store
         self._watch = watch
         self._vectors = VectorsInStep(
-            store=store, vectors=vectors, embedder=embedder, embed=embed, revision=lambda: self._revision
+            store=store,
+            vectors=vectors,
+            embedder=embedder,
+            embed=embed,
+            changes=self._changes,
+            revision=lambda: self._revision,
         )
-        self._files = FilesInStep(store=store, files=files, embedder=embedder, revision=lambda: self._revision)
+        self._files = FilesInStep(store=store, files=files, changes=self._changes, revision=lambda: self._revision)
         self._texts = texts
         self._embedder = embedder
         self._promotions: dict[str, Promotion] = {}
@@ -166,7 +173,7 @@ class Catalog:
         complete = False
         while not complete:
             since = max(self._revision, 0)
-            delta = await self._delta(since)
+            delta = await self._changes(since)
             if delta.revision < self._revision:
                 await self._start_over()
                 continue
@@ -188,7 +195,8 @@ class Catalog:
         self._revision = 0
         self._edition += 1
 
-    async def _delta(self, since: int) -> CatalogDelta:
+    async def _changes(self, since: int) -> CatalogDelta:
+        """The next portion of what changed after the revision `since`."""
         return await self._store.changes_since(since, self._embedder.name, BATCH)
 
     def _remember(self, delta: CatalogDelta) -> None:

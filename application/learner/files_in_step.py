@@ -8,8 +8,7 @@ from collections.abc import Callable, Mapping
 import anyio
 
 from application.learner.ports import CatalogDelta, LessonFiles, LessonStore
-from application.learner.vectors_in_step import BATCH, BEHIND, PATIENCE_S
-from application.shared.ports import Embedder
+from application.learner.vectors_in_step import BEHIND, PATIENCE_S, Changes
 from domain.errors import StoreUnavailable
 
 _log = logging.getLogger(__name__)
@@ -22,12 +21,12 @@ class FilesInStep:
     """
 
     def __init__(
-        self, *, store: LessonStore, files: LessonFiles, embedder: Embedder, revision: Callable[[], int]
+        self, *, store: LessonStore, files: LessonFiles, changes: Changes, revision: Callable[[], int]
     ) -> None:
         self.problem: str | None = None
         self._store = store
         self._files = files
-        self._embedder = embedder
+        self._changes = changes
         self._revision = revision
         self._hangs = False
         self._of_another_store = False
@@ -61,7 +60,7 @@ class FilesInStep:
             async with self._lock:
                 reflected = await self._reflected()
                 while reflected < self._revision():
-                    delta = known.get(reflected) or await self._delta(reflected)
+                    delta = known.get(reflected) or await self._changes(reflected)
                     if delta.revision <= reflected:
                         self._could_not_follow(BEHIND)
                         return
@@ -81,9 +80,6 @@ class FilesInStep:
             self._of_another_store = False
             return 0
         return reflected
-
-    async def _delta(self, since: int) -> CatalogDelta:
-        return await self._store.changes_since(since, self._embedder.name, BATCH)
 
     def _could_not_follow(self, why: str) -> None:
         _log.warning("the lessons folder could not follow: %s", why)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from enum import Enum
 
@@ -10,6 +11,7 @@ import msgspec
 from application.learner.catalog import Catalog
 from application.learner.embed import embedded_query
 from application.learner.ports import LessonStore, TextIndex, VectorHit, VectorIndex
+from application.learner.remembered_copies import RememberedCopies
 from application.shared.ports import Embedder
 from domain.errors import EmbedderMismatch, EmbedderUnavailable, VectorsUnavailable
 from domain.learner.lesson import Bin, PromotedLesson
@@ -60,6 +62,7 @@ class SearchLessons:
     ) -> None:
         self._catalog = catalog
         self._store = store
+        self._remembered = RememberedCopies(store=store, catalog=catalog)
         self._vectors = vectors
         self._texts = texts
         self._embedder = embedder
@@ -83,21 +86,21 @@ class SearchLessons:
     async def most_similar(self, text: str, limit: int) -> SearchResult:
         """The `limit` most similar lessons of both bins, whatever their cosine, as the language model is offered them.
 
-        Each line of `text` is a value of its own. Raises `VectorsUnavailable`, `EmbedderUnavailable`.
+        Each line of `text` is a value of its own. Copies are remembered: another process's decision counts from when
+        the catalog has heard of it. Raises `VectorsUnavailable`, `EmbedderUnavailable`.
         """
         await self._catalog.refresh()
         if not len(self._catalog):
             return SearchResult(found=())
         query = await embedded_query(self._embedder, text)
         considered = max(limit, RERANKED)
-        nearest = await self._nearest(query, None, considered)
-        cosines = dict(list(nearest.items())[:considered])
+        cosines = await self._first(query, considered)
         order = list(cosines)
         if self._kind is SearchKind.HYBRID:
             order = fused(cosines, await self._texts.lexical(text, order))
-        copies = await self._store.copies(order[:limit])
+        copies = await self._remembered(order[:limit])
         if len(copies) < len(order[:limit]):
-            copies = await self._store.copies(order)
+            copies = await self._remembered(order)
         found = [self._found(copies[one], cosines[one]) for one in order if one in copies][:limit]
         return SearchResult(found=found)
 
@@ -122,6 +125,17 @@ class SearchLessons:
         if unknown:
             cosines.update(await self._vectors.similarities(vector, unknown))
         return cosines
+
+    async def _first(self, query: bytes, limit: int) -> dict[str, float]:
+        """The `limit` nearest promoted lessons of both bins, in the index's order."""
+        self._catalog.check_embedder()
+        asked = limit
+        while True:
+            hits = await self._vectors.nearest(query, asked)
+            live = {hit.lesson_id: hit.similarity for hit in hits if self._is_promoted(hit.lesson_id, None)}
+            if len(hits) < asked or len(live) >= limit:
+                return dict(itertools.islice(live.items(), limit))
+            asked *= 2
 
     async def _nearest(self, query: bytes, bin: Bin | None, limit: int) -> dict[str, float]:
         """The `limit` nearest promoted lessons, all that are as near as the last of them, and maybe more, in order.

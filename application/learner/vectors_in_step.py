@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 
 import anyio
@@ -14,8 +14,9 @@ from application.shared.ports import Embedder
 from domain.errors import EmbedderMismatch, EmbedderUnavailable, VectorsUnavailable
 
 _log = logging.getLogger(__name__)
-#: Copies in one portion of changes.
-BATCH = 500
+
+#: The next portion of what changed in the object store after a catalog revision.
+Changes = Callable[[int], Awaitable[CatalogDelta]]
 #: Seconds that matching waits for what does not take a change over; it is made up for by `catch_up`.
 PATIENCE_S = 5.0
 #: Why derived data are behind that will follow in the reconciler's next round.
@@ -35,6 +36,7 @@ class VectorsInStep:
         vectors: VectorIndex,
         embedder: Embedder,
         embed: EmbedLessons,
+        changes: Changes,
         revision: Callable[[], int],
     ) -> None:
         self.problem: str | None = None
@@ -43,6 +45,7 @@ class VectorsInStep:
         self._vectors = vectors
         self._embedder = embedder
         self._embed = embed
+        self._changes = changes
         self._revision = revision
         self._at: int | None = None
         self._of_another_store = False
@@ -94,7 +97,7 @@ class VectorsInStep:
                 if self._at is not None:
                     self._at = await self._vectors.prepare(self._embedder.name, self._embedder.dimension)
                 while (reflected := await self._reflected()) < self._revision():
-                    delta = await self._delta(reflected)
+                    delta = await self._changes(reflected)
                     if delta.revision <= reflected:
                         self.problem = BEHIND
                         return portions
@@ -118,7 +121,7 @@ class VectorsInStep:
             newest = await self._store.revision()
             reflected, count, complete = 0, 0, False
             while not complete:
-                delta = await self._delta(reflected)
+                delta = await self._changes(reflected)
                 reflected, complete = await self._apply(delta), delta.complete
                 count += len(delta.promoted)
                 told(reflected, max(reflected, newest))
@@ -166,9 +169,6 @@ class VectorsInStep:
         if reflected and (anew or not self._is_settled):
             await self._vectors.apply([], [], reflected)
             self._is_settled = True
-
-    async def _delta(self, since: int) -> CatalogDelta:
-        return await self._store.changes_since(since, self._embedder.name, BATCH)
 
     async def _reflected(self) -> int:
         """The revision that the vector index reflects. One that is ahead of the object store belonged to another store

@@ -87,14 +87,19 @@ async def test_an_index_and_a_folder_that_come_back_when_the_old_revision_is_pas
 async def test_catching_up_with_a_revision_that_the_store_does_not_have_comes_to_an_end() -> None:
     learner = Learner(store=Patient())
     await learner.promoted()
+
+    async def changes(since: int) -> CatalogDelta:
+        return await learner.store.changes_since(since, learner.embedder.name, 500)
+
     vectors = VectorsInStep(
         store=learner.store,
         vectors=learner.vectors,
         embedder=learner.embedder,
         embed=learner.embed,
+        changes=changes,
         revision=lambda: 5,
     )
-    files = FilesInStep(store=learner.store, files=learner.files, embedder=learner.embedder, revision=lambda: 5)
+    files = FilesInStep(store=learner.store, files=learner.files, changes=changes, revision=lambda: 5)
     assert await vectors.catch_up() == 0
     await files.catch_up()
     assert vectors.problem == files.problem == "it is behind and will be brought up to date"

@@ -169,9 +169,10 @@ async def test_what_another_process_disabled_is_no_hit_and_takes_nobodys_place()
 
 @pytest.mark.parametrize("kind", SearchKind)
 async def test_what_is_gone_is_not_offered_to_the_model_and_takes_nobodys_place(kind: SearchKind) -> None:
-    first = await learner_with(*({"title": f"Retry {n}"} for n in range(14)))
+    first = await learner_with(*({"title": f"Retry {n}"} for n in range(14)), kind=kind)
     second = Learner(store=first.store, kind=kind)
-    best = [found.copy.id for found in (await second.search.most_similar("retry", 3)).found]
+    await second.catalog.refresh()
+    best = [found.copy.id for found in (await first.search.most_similar("retry", 3)).found]
     for of in best:
         await first.decided(await first.store.get(of), Decision.DISABLE)
     found = (await second.search.most_similar("retry", 10)).found

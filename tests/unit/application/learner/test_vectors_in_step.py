@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import anyio
 import pytest
 
-from application.learner import vectors_in_step
+from application.learner import catalog
 from tests.fakes.system import Learner
 from tests.fakes.unsteady import UnsteadyEmbedder, UnsteadyVectorIndex
 
@@ -52,7 +52,7 @@ async def test_a_rebuild_and_the_reconciler_do_not_embed_the_same_lessons_side_b
 
 
 async def test_a_rebuild_tells_how_far_it_has_come(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(vectors_in_step, "BATCH", 2)
+    monkeypatch.setattr(catalog, "BATCH", 2)
     learner = Learner()
     for title in ("Retry one", "Retry two", "Retry three"):
         await learner.promoted(title=title)
@@ -126,7 +126,7 @@ async def test_a_change_that_could_not_wait_for_the_reconciler_is_taken_over_by_
 
 
 async def test_after_much_at_once_the_index_hears_that_nothing_more_comes(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(vectors_in_step, "BATCH", 1)
+    monkeypatch.setattr(catalog, "BATCH", 1)
     learner = Learner()
     for title in ("Retry one", "Retry two"):
         await learner.promoted(title=title)
