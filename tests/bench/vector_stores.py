@@ -100,8 +100,8 @@ STORES: dict[str, Callable[[], AbstractAsyncContextManager[Store]]] = {
 
 
 def run(scale: Scale) -> dict[str, object]:
-    """Each store with each catalog of a thousand lessons and more, up to that of the hot path."""
-    sizes = [size for size in scale.growing_lessons if 1_000 <= size <= scale.lessons]
+    """Each store with each catalog of a thousand lessons and more."""
+    sizes = [size for size in scale.growing_lessons if size >= 1_000]
     return {"top": TOP, "stores": [_in_a_process(store, size, scale) for size in sizes for store in STORES]}
 
 
