@@ -31,13 +31,15 @@ class GramBlock:
 
     def add(self, columns: Sequence[int], texts: Sequence[str]) -> None:
         """Each text into an empty column of its own; many at once take far less time than one after the other."""
-        found = _found_in(texts)
-        octets, within = np.divmod(np.array(columns), 8)
-        marks = np.right_shift(0x80, within).astype(np.uint8)
-        for octet in np.unique(octets).tolist():
-            here = octets == octet
-            marked = found[here].view(np.uint8) * marks[here, np.newaxis]
-            self._bits[:, octet] |= np.bitwise_or.reduce(marked, axis=0)
+        of_octet: dict[int, list[tuple[int, str]]] = {}
+        for column, text in zip(columns, texts, strict=True):
+            of_octet.setdefault(column >> 3, []).append((0x80 >> (column & 7), text))
+        for octet, added in of_octet.items():
+            marks, together = zip(*added, strict=True)
+            found = _found_in(together).view(np.uint8)
+            marked = np.bitwise_or.reduce(found * np.array(marks, np.uint8)[:, np.newaxis], axis=0)
+            having = np.flatnonzero(marked)
+            self._bits[having, octet] |= marked[having]
 
     def clear(self, column: int) -> None:
         self._bits[:, column >> 3] &= np.uint8(0xFF ^ (0x80 >> (column & 7)))

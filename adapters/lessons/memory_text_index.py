@@ -21,6 +21,9 @@ _SHORT_QUERY: Final = 2_000
 _FEW_LESSONS: Final = 100
 """Of characters and of lessons: their words are scored sooner than a thread is woken."""
 
+_SHORT_TEXTS: Final = 4_000
+"""Characters of lessons that are taken over sooner than that."""
+
 
 class _Text(NamedTuple):
     lesson_id: str
@@ -47,7 +50,10 @@ class MemoryTextIndex(TextIndex):
         for start in range(0, len(remove), _APPLIED_AT_ONCE):
             await self._turns.in_thread(partial(self._forget_all, remove[start : start + _APPLIED_AT_ONCE]))
         for start in range(0, len(put), _APPLIED_AT_ONCE):
-            await self._turns.in_thread(partial(self._keep_all, put[start : start + _APPLIED_AT_ONCE]))
+            some = put[start : start + _APPLIED_AT_ONCE]
+            is_short = sum(len(one.title) + len(one.body) for one in some) <= _SHORT_TEXTS
+            taken = self._turns.at_once if is_short else self._turns.in_thread
+            await taken(partial(self._keep_all, some))
 
     async def containing(self, query: str, bin: Bin | None = None) -> Sequence[TextHit]:
         wanted = normalised(query)

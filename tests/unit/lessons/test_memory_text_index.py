@@ -31,8 +31,9 @@ async def test_many_blocks_answer_as_one() -> None:
     assert len(await index.containing("retry")) == 96
 
 
-async def test_a_lesson_that_comes_twice_at_once_is_as_it_came_last() -> None:
+@pytest.mark.parametrize("times", [1, 2_000], ids=["short", "long"])
+async def test_a_lesson_that_comes_twice_at_once_is_as_it_came_last(times: int) -> None:
     index = MemoryTextIndex()
-    await index.apply([text(1, "retry"), text(2, "retry"), text(1, "wait")], [])
+    await index.apply([text(1, "retry"), text(2, "retry " * times), text(1, "wait")], [])
     assert [hit.lesson_id for hit in await index.containing("retry")] == ["002"]
     assert [hit.lesson_id for hit in await index.containing("wait")] == ["001"]
