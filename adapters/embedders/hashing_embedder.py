@@ -21,8 +21,8 @@ import numpy as np
 from anyio.to_thread import run_sync
 from numpy.typing import NDArray
 
+from adapters.embedders.numpy_means import NumpyMeans
 from adapters.embedders.words import content_words
-from application.shared.ports import Embedder
 
 _Floats = NDArray[np.float64]
 _Hashes = NDArray[np.uint32]
@@ -38,7 +38,7 @@ _FINE: Final = 1 << 18
 _INLINE_CHARACTERS: Final = 2_000
 
 
-class HashingEmbedder(Embedder):
+class HashingEmbedder(NumpyMeans):
     """See the module. Needs no file, no network and no start-up time."""
 
     @property

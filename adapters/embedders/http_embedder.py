@@ -15,10 +15,10 @@ from adapters.api_calls import ApiCalls
 from adapters.circuit_breaker import CircuitBreaker
 from adapters.embedders.calibration import measured_floor, texts_to_calibrate_with
 from adapters.embedders.embeddings_api import EmbeddingsApi
+from adapters.embedders.numpy_means import NumpyMeans
 from adapters.embedders.unit_vectors import unit_vectors
 from adapters.per_event_loop import PerEventLoop
 from adapters.retry_policy import RetryPolicy
-from application.shared.ports import Embedder
 from domain.errors import EmbedderUnavailable, InvalidConfiguration
 
 _WHAT: Final = "The embedder"
@@ -34,7 +34,7 @@ _LONGEST_TEXT: Final = 8_000
 _HEADER_SAFE: Final = re.compile(r"[\x21-\x7e]*")
 
 
-class HttpEmbedder(Embedder):
+class HttpEmbedder(NumpyMeans):
     """Knows its dimension and its relevance floor once it has been reached: `open` sees to that.
 
     Each request has 10 s, retries included. A blank text is a vector of zeros and is not sent. May be used in several

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
 from adapters.embedders.calibration import measured_floor, texts_to_calibrate_with
+from adapters.embedders.numpy_means import NumpyMeans
 from adapters.embedders.onnx_folder import SentenceModel, find_model
 from adapters.embedders.unit_vectors import unit_vectors
 from adapters.one_at_a_time import OneAtATime
-from application.shared.ports import Embedder
 from domain.errors import EmbedderUnavailable
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ _AT_ONCE: Final = 16
 """Texts; other callers get their turn in between."""
 
 
-class OnnxEmbedder(Embedder):
+class OnnxEmbedder(NumpyMeans):
     """Loads the model with its first use, in a thread. Texts beyond the model's window are cut off at its end."""
 
     def __init__(self, model_path: str = "") -> None:

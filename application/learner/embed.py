@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from application.learner.ports import StoredVectors
 from application.shared.ports import Embedder
 from domain.learner.lesson import PromotedLesson
-from domain.learner.query_parts import parts, weighted_mean
+from domain.learner.query_parts import parts
 from domain.learner.sections import texts_to_embed
 
 
@@ -37,4 +37,4 @@ async def embedded_query(embedder: Embedder, text: str) -> bytes:
     """The vector of a text whose lines stand for themselves: see `query_parts`. Raises `EmbedderUnavailable`."""
     found = parts(text)
     vectors = await embedder.embed([part.text for part in found])
-    return vectors[0] if len(found) == 1 else weighted_mean(vectors, [part.words for part in found])
+    return vectors[0] if len(found) == 1 else embedder.mean(vectors, [part.words for part in found])

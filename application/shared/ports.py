@@ -105,3 +105,7 @@ class Embedder(Protocol):
 
         Computed in batches and off the event loop. Raises `EmbedderUnavailable`.
         """
+
+    @abstractmethod
+    def mean(self, vectors: Sequence[bytes], weights: Sequence[int]) -> bytes:
+        """The weighted mean of vectors of this embedder (one at least), of length 1 again; zeros where it is 0."""

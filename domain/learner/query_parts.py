@@ -1,15 +1,12 @@
 """How a text of several lines becomes one query vector: each line is embedded alone, and counts by its words.
 
 Embedded together, the name of a kind of problem (`kubernetes_alert`) colours what follows, and makes everything that is
-asked under that name look alike; so does any other short value beside a long one. Pure arithmetic.
+asked under that name look alike; so does any other short value beside a long one.
 """
 
 from __future__ import annotations
 
-import math
 import re
-import struct
-from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 from domain.learner.sections import fitted
@@ -42,16 +39,6 @@ def parts(text: str) -> list[Part]:
     lines = [line for line in dict.fromkeys(map(str.strip, text.split("\n"))) if line]
     said = [one for one in lines if not any(one in other for other in lines if len(other) > len(one))]
     return [Part(one, _words(one)) for one in fitted(said, MOST_PARTS)] or [Part(text, 1)]
-
-
-def weighted_mean(vectors: Sequence[bytes], weights: Sequence[int]) -> bytes:
-    """The mean of unit vectors (little-endian float32, all of one length), of length 1 again; zeros where it is 0."""
-    form = f"<{len(vectors[0]) // 4}f"
-    total = [0.0] * (len(vectors[0]) // 4)
-    for vector, weight in zip(vectors, weights, strict=True):
-        total = [sum_ + weight * number for sum_, number in zip(total, struct.unpack(form, vector), strict=True)]
-    length = math.sqrt(math.fsum(number * number for number in total)) or 1.0
-    return struct.pack(form, *(number / length for number in total))
 
 
 def _words(text: str) -> int:

@@ -139,7 +139,7 @@ def _explain(found: Explanation, *, asked: bool) -> None:
         )
         for one in found.candidates
     ]
-    print_table(["", "Candidate", "Score", "Similarity", "Holds the text", "Left out", "Id"], rows, whole=["Id"])
+    print_table(["", "Candidate", "Score", "Similarity", "Holds the rule's text", "Left out", "Id"], rows, whole=["Id"])
     for note in found.notes:
         remark(f"Note: {note.replace('add ?llm=true', '--llm asks it')}")
 

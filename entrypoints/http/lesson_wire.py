@@ -21,7 +21,8 @@ Tags = Annotated[tuple[Tag, ...], msgspec.Meta(max_length=64)]
 Source = Annotated[str, msgspec.Meta(max_length=500, pattern=_NO_CONTROL)]
 Reviewer = Annotated[str, msgspec.Meta(max_length=255, pattern=_NO_CONTROL)]
 Note = Annotated[str, msgspec.Meta(max_length=10_000)]
-Version = Annotated[int, msgspec.Meta(ge=1, le=2**31 - 1)]
+Version = Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)]
+"""Any whole number: one that is not the current version is a conflict, and no fault of the request's shape."""
 
 
 class DraftBody(msgspec.Struct, frozen=True, kw_only=True):

@@ -142,6 +142,21 @@ async def test_what_is_about_the_same_is_more_similar(embedder: Embedder) -> Non
     assert cosine(embedder, query, near) > cosine(embedder, query, far)
 
 
+async def test_a_mean_is_of_length_one_and_goes_by_weight(embedder: Embedder) -> None:
+    one, other = await embedder.embed(["retry the upload", "renew the certificate"])
+    sums = [3 * a + 4 * b for a, b in zip(numbers(embedder, one), numbers(embedder, other), strict=True)]
+    length = math.sqrt(sum(value * value for value in sums))
+    expected = [value / length for value in sums]
+    assert numbers(embedder, embedder.mean([one, other], [3, 4])) == pytest.approx(expected, abs=1e-6)
+
+
+async def test_a_vector_without_features_leaves_the_mean_to_the_others(embedder: Embedder) -> None:
+    (one,) = await embedder.embed(["retry the upload"])
+    nothing = bytes(4 * embedder.dimension)
+    assert numbers(embedder, embedder.mean([nothing, one], [5, 1])) == pytest.approx(numbers(embedder, one), abs=1e-6)
+    assert embedder.mean([nothing, nothing], [5, 1]) == nothing
+
+
 async def test_callers_side_by_side_get_their_own(embedder: Embedder) -> None:
     texts = [f"lesson {number} " + "about uploads and retries " * (number % 7) for number in range(24)]
     expected = [list(await embedder.embed([text])) for text in texts]

@@ -14,10 +14,12 @@ def errors_page() -> str:
     return page(
         WRITTEN,
         "# Errors",
-        "Every error is `application/problem+json` ([RFC 9457](https://www.rfc-editor.org/rfc/rfc9457)). `type` says "
-        "which one it is; its last part is stable, and the code to rely on. `detail` is a sentence for people. "
-        "Invalid input lists what is wrong where, in `errors`. A fault of the service (500) has an `id` that its log "
-        "has too.",
+        "Every error of the service is `application/problem+json` "
+        "([RFC 9457](https://www.rfc-editor.org/rfc/rfc9457)). "
+        "`type` says which one it is; its last part is stable, and the code to rely on. `detail` is a sentence for "
+        "people. Invalid input lists what is wrong where, in `errors`. A fault of the service (500) has an `id` that "
+        "its log has too. What is no HTTP at all never reaches the service: `memorygrid serve` refuses it in the same "
+        "form, plain `uvicorn` in plain text.",
         "<!-- shape: Problem -->\n\n"
         '```json\n{\n  "type": "/problems/no-match",\n  "title": "No promoted lesson applies",\n  "status": 404,\n'
         '  "detail": "no promoted lesson applies to problem_type \'unheard_of\': go on as you would without one",\n'

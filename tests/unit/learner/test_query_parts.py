@@ -1,19 +1,13 @@
 from __future__ import annotations
 
-import struct
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from application.learner.embed import embedded_query
-from domain.learner.query_parts import MOST_PARTS, Part, parts, weighted_mean
+from domain.learner.query_parts import MOST_PARTS, Part, parts
 from domain.learner.sections import LONGEST_SECTION
 from tests.fakes.fake_embedder import FakeEmbedder
-
-
-def packed(*numbers: float) -> bytes:
-    return struct.pack(f"<{len(numbers)}f", *numbers)
 
 
 def without_space(text: str) -> str:
@@ -74,15 +68,6 @@ def test_however_many_lines_there_are_the_parts_are_few_and_hold_everything(text
     assert all(part.words > 0 for part in found)
 
 
-def test_the_mean_is_of_length_1_and_goes_by_weight() -> None:
-    assert struct.unpack("<2f", weighted_mean([packed(1, 0), packed(0, 1)], [3, 4])) == pytest.approx((0.6, 0.8))
-
-
-def test_vectors_without_features_leave_the_others_as_they_are() -> None:
-    assert weighted_mean([packed(0, 0), packed(0, 1)], [5, 1]) == packed(0, 1)
-    assert weighted_mean([packed(0, 0), packed(0, 0)], [5, 1]) == packed(0, 0)
-
-
 async def test_a_text_of_one_line_has_the_vector_that_the_embedder_gives_it() -> None:
     embedder = FakeEmbedder()
     assert await embedded_query(embedder, "retry uploads") == (await embedder.embed(["retry uploads"]))[0]
@@ -91,4 +76,4 @@ async def test_a_text_of_one_line_has_the_vector_that_the_embedder_gives_it() ->
 async def test_the_lines_of_a_query_are_embedded_alone() -> None:
     embedder = FakeEmbedder()
     kind, what = await embedder.embed(["flaky_upload", "upload report.pdf"])
-    assert await embedded_query(embedder, "flaky_upload\nupload report.pdf") == weighted_mean([kind, what], [2, 3])
+    assert await embedded_query(embedder, "flaky_upload\nupload report.pdf") == embedder.mean([kind, what], [2, 3])
