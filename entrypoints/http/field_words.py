@@ -36,7 +36,7 @@ FIELDS: Mapping[str, str] = {
     "source": "Where the lesson comes from, as people are told.",
     "score": "How well it fits, from 0 to 1: 1 where title or body hold the whole query, else the similarity.",
     "similarity": "Of meaning, from 0 to 1, as the embedder measures it.",
-    "text_match": "Whether title or body hold the whole text of a search or of a rule. False for what is similar to an invoke.",
+    "text_match": "Whether title or body hold the whole text of a search or a rule. False for what is only similar.",
 }
 
 OWN: Mapping[str, str] = {
