@@ -11,7 +11,7 @@ from application.incorporator.dsl_matcher import DslMatcher, RuleHit
 from application.incorporator.llm_matcher import LlmMatcher
 from application.learner.search import Found
 from domain.errors import EmbedderMismatch, EmbedderUnavailable, VectorsUnavailable
-from domain.incorporator.match import MatcherName, MatchResult, StrategyMode, better, matched
+from domain.incorporator.match import FallbackReason, MatcherName, MatchResult, StrategyMode, better, matched
 from domain.incorporator.outcome import ANY_ACTION, AllowedActions, dsl_action
 from domain.incorporator.query import QueryInput
 from domain.incorporator.rules import DslRule
@@ -101,6 +101,8 @@ class ExplainMatch:
         else:
             notes.append("the language model was not asked (add ?llm=true): the top hit stands in for its choice")
             llm = matched(found[0].copy, MatcherName.LLM, found[0].hit.similarity)
+            if self._llm.fallback(found, FallbackReason.LLM_UNAVAILABLE) is None:
+                notes.append("the top hit is below the floor: an invoke that cannot ask a model would not take it")
         return better(dsl, llm) if self._mode is StrategyMode.BEST_OF_BOTH else llm or dsl
 
 

@@ -66,6 +66,15 @@ async def test_without_the_model_the_top_hit_stands_in_for_its_choice_and_a_note
     assert any("not asked" in note for note in told.notes)
     assert any("no DSL rule" in note for note in told.notes)
     assert of.llm.prompts == []
+    assert not any("below the floor" in note for note in told.notes)
+
+
+async def test_a_top_hit_that_an_invoke_without_a_model_would_not_take_is_told() -> None:
+    of = Incorporator(RULE, floor=0.99)
+    await of.learner.promoted(title="Retry downloads", body="")
+    told = await of.explain(query(problem_type="retry the kettle", current_task_context={}))
+    assert told.match is not None
+    assert any("below the floor" in note for note in told.notes)
 
 
 async def test_with_the_model_its_choice_is_told() -> None:
