@@ -20,9 +20,7 @@ def checked(given: StructT, shape: type[StructT], name: str) -> StructT:
 
     Raises `InvalidInput` with all that keeps it from being a `shape` that JSON can hold.
     """
-    if type(given) is not shape:
-        raise InvalidInput(f"a {type(given).__name__} is no {shape.__name__}")
-    return check(fields_of(given), shape, name)
+    return check(fields_of(given, shape), shape, name)
 
 
 def check(fields: Mapping[str, object], shape: type[StructT], name: str) -> StructT:
@@ -36,6 +34,8 @@ def check(fields: Mapping[str, object], shape: type[StructT], name: str) -> Stru
     raise refusal(name, found)
 
 
-def fields_of(given: msgspec.Struct) -> dict[str, object]:
-    """The fields that are set, by name."""
+def fields_of(given: msgspec.Struct, kind: type[msgspec.Struct]) -> dict[str, object]:
+    """The fields that are set, by name. Raises `InvalidInput` where what is given is of another kind."""
+    if type(given) is not kind:
+        raise InvalidInput(f"a {type(given).__name__} is no {kind.__name__}")
     return {name: value for name, value in msgspec.structs.asdict(given).items() if value is not msgspec.UNSET}

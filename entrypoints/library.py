@@ -34,6 +34,7 @@ from domain.learner.ranking import SearchHit
 from domain.values import JsonObject
 from entrypoints.apps import close_incorporator
 from entrypoints.container import IncorporatorContainer
+from entrypoints.http.learner import LessonParameters, SearchParameters
 from entrypoints.http.lesson_wire import DraftBody, EditBody
 from entrypoints.inputs import check, checked, fields_of
 from entrypoints.settings import Settings
@@ -119,7 +120,8 @@ class PromotedStore:
         return copy if copy is not None and copy.bin is self._bin else None
 
     async def search(self, query: str, top_k: int = 10) -> list[SearchHit]:
-        """The best `top_k` hits of this bin."""
+        """The best `top_k` hits of this bin, 1 to 100. Raises `InvalidInput`."""
+        check({"q": query, "top_k": top_k}, SearchParameters, "search")
         return [one.hit for one in (await self._search(query, self._bin, top_k)).found]
 
 
@@ -148,12 +150,12 @@ class ReviewService:
 
     async def inject(self, *drafts: LessonDraft) -> list[Lesson]:
         """Stores the drafts as lessons that await review, all or none. Raises `InvalidInput`."""
-        for one in drafts:
-            check(fields_of(one), DraftBody, "draft")
-        return await self._inject(drafts, actor=_ACTOR)
+        checked_drafts = [check(fields_of(one, LessonDraft), DraftBody, "draft").draft() for one in drafts]
+        return await self._inject(checked_drafts, actor=_ACTOR)
 
     async def list(self, where: LessonFilter | None = None, limit: int = 100) -> Sequence[Lesson]:
-        """The newest `limit` lessons that fulfil the conditions."""
+        """The newest `limit` lessons that fulfil the conditions, 1 to 1,000. Raises `InvalidInput`."""
+        check({"limit": limit}, LessonParameters, "list")
         return (await self._store.page(where or LessonFilter(), limit, None)).lessons
 
     async def approve(self, lesson_id: str, *, reviewer: str | None = None, version: int | None = None) -> Lesson:
@@ -183,9 +185,14 @@ class ReviewService:
         edit: LessonEdit | None = None,
     ) -> Lesson:
         said = {"reviewer": reviewer, "version": version}
-        check({**said, **fields_of(edit or LessonEdit())}, EditBody, "decision")
+        body = check({**said, **(fields_of(edit, LessonEdit) if edit is not None else {})}, EditBody, "decision")
         command = ReviewCommand(
-            lesson_id=lesson_id, decision=decision, actor=_ACTOR, edit=edit, version=version, reviewer=reviewer
+            lesson_id=lesson_id,
+            decision=decision,
+            actor=_ACTOR,
+            edit=body.edit() if edit is not None else None,
+            version=body.version,
+            reviewer=body.reviewer,
         )
         return await self._review(command)
 

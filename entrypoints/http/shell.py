@@ -50,8 +50,11 @@ class Shell:
         elif scope["type"] == "websocket":
             await send({"type": "websocket.close", "code": 1003, "reason": ""})
         else:
-            plain: Any = plainly(send)
-            await self._app(scope, receive, plain)
+            await self._lifespan(scope, receive, plainly(send))
+
+    async def _lifespan(self, scope: Any, receive: Any, send: Any) -> None:
+        """The framework's types of an application know requests only."""
+        await self._app(scope, receive, send)
 
     async def _http(self, scope: Any, receive: Receive, send: Send) -> None:
         reply = _Reply(send, next(self._ids), is_head=scope["method"] == "HEAD")

@@ -46,6 +46,9 @@ class LostCatalog:
 
     reconcile = refresh
 
+    def promotion(self, lesson_id: str) -> None:
+        """It knows of no lesson."""
+
 
 LEARNER_PARTS = ["database", "embedder", "vectors", "watch"]
 

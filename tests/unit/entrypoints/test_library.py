@@ -155,6 +155,34 @@ async def test_a_flag_and_a_failure_class_may_be_given_as_texts(deps: Dependenci
     assert (entry.result_flag, entry.failure_class) == (ResultFlag.FAILURE, FailureClass.INFRASTRUCTURE)
 
 
+async def test_a_draft_and_an_edit_are_taken_as_json_has_them(deps: Dependencies) -> None:
+    review = deps.learner_deps.review_service
+    draft = LessonDraft(bin="skills_base", title="T", body="B", tags=["a"])  # type: ignore[arg-type]
+    (lesson,) = await review.inject(draft)
+    assert (lesson.bin, lesson.tags) == (Bin.SKILLS, ("a",))
+    edited = await review.edit(lesson.id, LessonEdit(tags=["b"]))  # type: ignore[arg-type]
+    assert edited.tags == ("b",)
+
+
+async def test_what_is_no_draft_or_edit_is_refused(deps: Dependencies) -> None:
+    review = deps.learner_deps.review_service
+    with pytest.raises(InvalidInput, match="a dict is no LessonDraft"):
+        await review.inject({"title": "T"})  # type: ignore[arg-type]
+    lesson_id = await promoted(deps)
+    with pytest.raises(InvalidInput, match="a dict is no LessonEdit"):
+        await review.edit(lesson_id, {"title": "T"})  # type: ignore[arg-type]
+
+
+async def test_a_list_and_a_search_have_the_limits_of_http(deps: Dependencies) -> None:
+    learner = deps.learner_deps
+    for limit in (-1, 0, 1_001):
+        with pytest.raises(InvalidInput):
+            await learner.review_service.list(limit=limit)
+    for query_text, top_k in (("", 10), ("retry", 0), ("retry", 101)):
+        with pytest.raises(InvalidInput):
+            await learner.skills_store.search(query_text, top_k)
+
+
 async def test_drafts_and_edits_are_checked_as_over_http(deps: Dependencies) -> None:
     review = deps.learner_deps.review_service
     good = LessonDraft(bin=Bin.SKILLS, title="T", body="B")
