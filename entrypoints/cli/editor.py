@@ -6,6 +6,7 @@ import os
 import shlex
 import shutil
 import subprocess
+import sys
 import tempfile
 from pathlib import Path
 
@@ -25,8 +26,11 @@ def edited(text: str, name: str) -> str:
         file.write_text(text, encoding="utf-8", newline="")
         try:
             subprocess.run([*command, str(file)], check=True)  # noqa: S603 - the user's own editor
-        except (OSError, subprocess.CalledProcessError) as error:
-            message = f"the editor {command[0]} did not end well ({error}): nothing was changed"
+        except subprocess.CalledProcessError as error:
+            message = f"the editor {command[0]} ended with status {error.returncode}: nothing was changed"
+            raise Failure(message, ExitCode.USAGE) from error
+        except OSError as error:
+            message = f"the editor {command[0]} cannot be run ({error}): nothing was changed"
             raise Failure(message, ExitCode.USAGE) from error
         try:
             return file.read_bytes().decode("utf-8")
@@ -52,6 +56,9 @@ def _command() -> list[str]:
         raise Failure(f"the editor {named!r} cannot be understood: {error}", ExitCode.USAGE) from error
     if command:
         return command
+    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        message = "an editor needs a terminal: give the new content by options, or set EDITOR to one that needs none"
+        raise Failure(message, ExitCode.USAGE)
     usual = next((one for one in _USUAL if shutil.which(one)), None)
     if usual is None:
         raise Failure("no editor was found: set EDITOR, or give the new content by options", ExitCode.USAGE)

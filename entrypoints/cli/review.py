@@ -177,7 +177,7 @@ def edit(
         after = texts.in_editor(before)
     change = texts.changes(before, after)
     if change is None:
-        raise Failure("nothing is different, so nothing is stored (review approve promotes it as it is)", ExitCode.NO)
+        raise Failure("nothing is different, so nothing is stored", ExitCode.NO)
     for line in texts.difference(before, after):
         say(line)
     if not yes:

@@ -59,9 +59,13 @@ class Session(msgspec.Struct, frozen=True, kw_only=True):
             raise Failure(message, ExitCode.USAGE)
 
 
+#: What stands before each of several variables that are wrong.
+_EACH = "\n  - "
+
+
 def failure_of(error: MemoryGridError) -> Failure:
     """How a command ends with an error of the service itself, met in this process."""
-    detail = escaped(error.detail)
+    detail = _EACH.join(map(escaped, error.detail.split(_EACH)))
     if isinstance(error, Unavailable):
         return Failure(detail, ExitCode.UNREACHABLE)
     unusable = isinstance(error, InvalidConfiguration | InvalidInput)

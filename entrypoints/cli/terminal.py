@@ -10,6 +10,7 @@ from datetime import datetime
 
 import msgspec
 from rich import box
+from rich.cells import cell_len
 from rich.console import Console, RenderableType
 from rich.table import Table
 from rich.text import Text
@@ -20,6 +21,8 @@ _UNPRINTABLE_IN_JSON = re.compile(
     "[\x7f-\x9f\u00ad\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]"
 )
 _UNBROKEN = 10_000
+#: Words of fewer cells are not broken in a table.
+_BROKEN_FROM = 8
 
 
 def visible(text: str) -> str:
@@ -86,11 +89,30 @@ def grid(columns: Sequence[str], rows: Iterable[Sequence[str | Text]], *, whole:
 
 
 def print_table(columns: Sequence[str], rows: Sequence[Sequence[str | Text]], *, whole: Sequence[str] = ()) -> None:
-    """The rows as a table; nothing but a remark where there are none."""
-    if rows:
-        put(console(), grid(columns, rows, whole=whole))
-    else:
+    """The rows as a table; one below the other where the terminal is too narrow; a remark where there are none."""
+    on = console()
+    if not rows:
         remark("none")
+    elif _least_width(columns, rows, whole) <= on.width:
+        put(on, grid(columns, rows, whole=whole))
+    else:
+        for number, row in enumerate(rows):
+            if number:
+                say()
+            print_fields((name, cell) for name, cell in zip(columns, row, strict=True) if name and cell)
+
+
+def _least_width(columns: Sequence[str], rows: Sequence[Sequence[str | Text]], whole: Sequence[str]) -> int:
+    """The cells below which a table of these columns cannot be read."""
+    return sum(
+        1 + max(_least_width_of(cell, whole=name in whole) for cell in (name, *(row[at] for row in rows)))
+        for at, name in enumerate(columns)
+    )
+
+
+def _least_width_of(cell: str | Text, *, whole: bool) -> int:
+    text = visible(str(cell))
+    return cell_len(text) if whole else min(_BROKEN_FROM, max(map(cell_len, text.split()), default=0))
 
 
 def print_fields(fields: Iterable[tuple[str, str | Text]]) -> None:

@@ -48,7 +48,8 @@ def tell_story(base: Path, *, keep: bool) -> None:
         raise Failure(f"{told.broken} expectations did not come true; see {folder}", ExitCode.NO)
     told.title(f"All {told.kept} expectations came true, in {time.monotonic() - started:.1f} s.")
     told.say("Go on by yourself:")
-    told.commands(["make run" if Path("Makefile").is_file() else "memorygrid demo --serve", "memorygrid --help"])
+    command = _command()
+    told.commands([f"{command} demo --serve" if command == "memorygrid" else "make run", f"{command} --help"])
     if not keep:
         remove(folder)
 
@@ -69,6 +70,11 @@ def serve(base: Path, *, port: int, fresh: bool) -> None:
             told.say("Stopped.")
             return
     raise Failure(f"the service ended by itself with {code}; see {folder / 'service.log'}", ExitCode.UNREACHABLE)
+
+
+def _command() -> str:
+    """The command line, as it can be called where this runs: in a checkout, maybe without its environment activated."""
+    return ".venv/bin/memorygrid" if Path("Makefile").is_file() else "memorygrid"
 
 
 async def _told(url: str, told: Narrator) -> None:
@@ -134,4 +140,5 @@ def _introduce(told: Narrator, url: str, folder: Path) -> None:
         ]
     )
     told.say("Or by the command line:")
-    told.commands([f"memorygrid --url {url} lessons list", f"memorygrid --url {url} match {alert.problem_type}"])
+    command = _command()
+    told.commands([f"{command} --url {url} lessons list", f"{command} --url {url} match {alert.problem_type}"])

@@ -105,3 +105,10 @@ def test_output_that_cannot_be_written_ends_the_command_in_one_line(cli: Cli, mo
     error = cli("lessons", "list", "--json", code=2).stderr
     assert "cannot be written: No space left on device" in error
     assert "Traceback" not in error
+
+
+def test_every_wrong_variable_has_a_line_of_its_own(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MG_MATCH_STRATEGY_MODE", "foo")
+    monkeypatch.setenv("MG_SEARCH", "bar")
+    told = cli("misses", code=2).stderr.splitlines()
+    assert [line.split(":")[0].strip() for line in told[1:3]] == ["- MG_MATCH_STRATEGY_MODE", "- MG_SEARCH"]

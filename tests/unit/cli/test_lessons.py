@@ -50,7 +50,7 @@ def test_what_was_written_in_vain_is_kept(cli: Cli, set_editor: SetEditor) -> No
 
 def test_an_editor_that_fails_changes_nothing(cli: Cli, set_editor: SetEditor) -> None:
     set_editor("sys.exit(3)")
-    assert "did not end well" in cli("lessons", "add", code=2).stderr
+    assert "ended with status 3: nothing was changed" in cli("lessons", "add", code=2).stderr
 
 
 def test_options_that_contradict_or_are_no_json_are_usage_errors(cli: Cli) -> None:

@@ -53,6 +53,33 @@ def test_a_piped_table_is_neither_wrapped_nor_padded(
     assert lines[3] == "b     short"
 
 
+def test_a_table_that_the_terminal_is_too_narrow_for_is_shown_row_by_row(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = [[f"{number:036}", f"{number + 1:036}", "waiting", "", "a long reason " * 3] for number in range(2)]
+    columns = ["Id", "Lesson", "State", "Error", "Reason"]
+    monkeypatch.setenv("COLUMNS", "80")
+    print_table(columns, rows, whole=["Id", "Lesson"])
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].split() == ["Id", f"{0:036}"]
+    assert lines[2].split() == ["State", "waiting"]
+    assert not any("Error" in line for line in lines)
+    assert lines.count("") == 1
+    monkeypatch.setenv("COLUMNS", "120")
+    print_table(columns, rows, whole=["Id", "Lesson"])
+    assert capsys.readouterr().out.split()[:5] == columns
+
+
+def test_words_of_eight_letters_are_not_broken_in_a_table(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = [[f"{0:036}", "promoted", "word " * 30, "reviewed"]]
+    monkeypatch.setenv("COLUMNS", "72")
+    print_table(["Id", "Status", "Title", "Reason"], rows, whole=["Id"])
+    told = capsys.readouterr().out.split()
+    assert {"promoted", "reviewed"} <= set(told)
+
+
 def test_an_empty_table_says_so_beside_the_answer(capsys: pytest.CaptureFixture[str]) -> None:
     print_table(["Name"], [])
     captured = capsys.readouterr()
