@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import logging
+import os
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, suppress
 
@@ -16,8 +18,11 @@ from entrypoints.http.access import AccessPolicy
 from entrypoints.http.app import create_incorporator_app, create_learner_app
 from entrypoints.http.services import HttpOptions, IncorporatorServices, LearnerServices, Readiness
 from entrypoints.logs import set_up_logging
+from entrypoints.misspelt import misspelt
 from entrypoints.readiness import IncorporatorReadiness, LearnerReadiness
 from entrypoints.settings import Settings, Switch
+
+_log = logging.getLogger(__name__)
 
 
 def incorporator_app(container: IncorporatorContainer | None = None) -> ASGIApp:
@@ -27,7 +32,7 @@ def incorporator_app(container: IncorporatorContainer | None = None) -> ASGIApp:
     """
     container = container or IncorporatorContainer(settings=Settings())
     settings: Settings = container.settings()
-    set_up_logging(settings)
+    _begin(settings)
     container.rules()
 
     @asynccontextmanager
@@ -65,7 +70,7 @@ def learner_app(container: LearnerContainer | None = None) -> ASGIApp:
     """The Learner's app. Raises `InvalidConfiguration`."""
     container = container or LearnerContainer(settings=Settings())
     settings: Settings = container.settings()
-    set_up_logging(settings)
+    _begin(settings)
 
     @asynccontextmanager
     async def lifespan() -> AsyncIterator[None]:
@@ -77,6 +82,12 @@ def learner_app(container: LearnerContainer | None = None) -> ASGIApp:
             yield
 
     return create_learner_app(_learner_services(container), _options(settings, _learner_readiness(container), lifespan))
+
+
+def _begin(settings: Settings) -> None:
+    set_up_logging(settings)
+    for given, meant in misspelt(os.environ).items():
+        _log.warning("%s is set, but nothing reads it: did you mean %s?", given, meant)
 
 
 async def close_learner(container: LearnerContainer) -> None:

@@ -169,6 +169,9 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
 #: The variable of each field.
 _VARIABLES: dict[str, Variable[Any]] = {one.name: one.default_factory for one in msgspec.structs.fields(Settings)}
 
+#: The names of all variables that the service reads.
+VARIABLES = tuple(variable.name for variable in _VARIABLES.values())
+
 
 def _check_vector_dsn(backend: VectorBackend, dsn: str) -> None:
     """Raises `InvalidConfiguration`. Imports nothing of a backend that is not used."""

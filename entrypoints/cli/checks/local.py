@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from entrypoints.cli.checks.findings import ADVICE, Finding, Level, of_check, of
 from entrypoints.cli.local import local_container
 from entrypoints.container import IncorporatorContainer
 from entrypoints.escaping import escaped
+from entrypoints.misspelt import misspelt
 from entrypoints.settings import Settings
 
 _ASK_S = 20.0
@@ -37,6 +39,9 @@ async def check_up(*, ask_llm: bool) -> AsyncIterator[Finding]:
         return
     settings: Settings = container.settings()
     yield of_check("settings", None, vital=True)
+    for given, meant in misspelt(os.environ).items():
+        found = f"{escaped(given)} is set, but nothing reads it"
+        yield Finding(name="settings", level=Level.ATTENTION, found=found, advice=f"Did you mean {meant}?")
     states = await Databases(settings).look()
     for state in states:
         yield _of_database(state)
