@@ -1,8 +1,8 @@
 """Words of a text in any script, as the hashing embedder and the lexical index both see them.
 
-A word is a maximal run of letters, marks and digits. Identifiers are split as well (`CrashLoopBackOff`,
-`node_memory`, `a/b-c`), and scripts that are written without spaces fall apart into single characters, whose
-order the callers' bigrams keep. English words are stemmed (Snowball); every other word stays as it is.
+They are those of `domain.learner.words`, and the parts of identifiers (`CrashLoopBackOff`). Scripts that are written
+without spaces fall apart into single characters, whose order the callers' bigrams keep. English words are stemmed
+(Snowball); every other word stays as it is.
 """
 
 from __future__ import annotations
@@ -15,24 +15,9 @@ from typing import Final
 
 import Stemmer
 
-from domain.learner.query_parts import HUMP
+from domain.learner.words import HUMP, pieces, runs
 
-_WITH_MARKS = (*range(0x300, 0x3100), *range(0xA600, 0xAC00), *range(0xFB00, 0x10000))
-"""Of the first plane, without the long blocks of ideographs, syllables and private characters, which have none."""
-
-_MARKS = "".join(char for char in map(chr, _WITH_MARKS) if unicodedata.category(char)[0] == "M")
-_UNSPACED = (
-    "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u3007\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff"
-    "\uf900-\ufaff\U00020000-\U0003ffff"
-)
-_PICTURES = "\u2190-\u2bff\U0001f000-\U0001faff"
-
-_RUN = re.compile(rf"[{_PICTURES}]|[\w{re.escape(_MARKS)}]+")
-_PIECE = re.compile(rf"[{_UNSPACED}][{re.escape(_MARKS)}]*|[^{_UNSPACED}_]+")
 _ENGLISH = re.compile(r"[a-z]+")
-
-_ASCII_RUNS = "".join(char if char.isalnum() or char == "_" else " " for char in map(chr, range(128)))
-"""What becomes of each ASCII character, so that the runs are what is left between spaces; sooner than by `_RUN`."""
 
 _FUNCTION_WORDS = """
     a about above after again against all am an and any are as at be because been before being below between
@@ -63,10 +48,7 @@ def content_words(text: str) -> list[str]:
 
 
 def _runs(text: str) -> list[str]:
-    if text.isascii():
-        return text.translate(_ASCII_RUNS).split()
-    runs: list[str] = _RUN.findall(unicodedata.normalize("NFKC", text))
-    return runs
+    return runs(unicodedata.normalize("NFKC", text))
 
 
 def _split(run: str) -> tuple[str, ...]:
@@ -74,7 +56,7 @@ def _split(run: str) -> tuple[str, ...]:
     if run.isascii() and "_" not in run and run[1:] == run[1:].lower():
         return (_stem(run[:_LONGEST].lower()),)
     found: list[str] = []
-    for piece in _PIECE.findall(run):
+    for piece in pieces(run):
         parts = [part.casefold() for part in HUMP.split(piece[:_LONGEST])]
         found.extend(map(_stem, parts))
         if len(parts) > 1:

@@ -6,22 +6,17 @@ asked under that name look alike; so does any other short value beside a long on
 
 from __future__ import annotations
 
-import re
+from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 from domain.learner.sections import fitted
+from domain.learner.words import number_of_words, pieces, runs
 
 MOST_PARTS: Final = 16
 """Texts that are embedded for one query; of more lines, neighbouring ones are joined."""
 
-HUMP: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
-"""Where a word of an identifier ends and the next one begins, as in `CrashLoopBackOff`."""
-
-_WORD: Final = re.compile(r"(?<![^\W_])[^\W\d_]+(?:[-'’][^\W\d_]+)*(?![^\W_])")
-_UNSPACED: Final = re.compile(
-    "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u2e80-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]"
-)
-"""Characters of scripts that are written without spaces: about two of them make a word."""
+MOST_COMPARED: Final = 64
+"""Lines of a text whose lines are compared with one another; the time that takes grows with their square."""
 
 
 class Part(NamedTuple):
@@ -34,13 +29,17 @@ class Part(NamedTuple):
 def parts(text: str) -> list[Part]:
     """The lines of `text`, long ones split: 1 to `MOST_PARTS`.
 
-    A blank line says nothing, and one that stands within another nothing more. A text without any line is one part.
+    A blank line says nothing, and one whose words stand within another nothing more; more than `MOST_COMPARED` lines
+    are joined without looking for such. A text without any line is one part. A part counts 1 at least.
     """
     lines = [line for line in dict.fromkeys(map(str.strip, text.split("\n"))) if line]
-    said = [one for one in lines if not any(one in other for other in lines if len(other) > len(one))]
-    return [Part(one, _words(one)) for one in fitted(said, MOST_PARTS)] or [Part(text, 1)]
+    said = _without_repetitions(lines) if len(lines) <= MOST_COMPARED else lines
+    return [Part(one, max(1, number_of_words(one))) for one in fitted(said, MOST_PARTS)] or [Part(text, 1)]
 
 
-def _words(text: str) -> int:
-    """At least 1. What has a hyphen is one word, an identifier several; what has digits in it is none."""
-    return max(1, sum(len(kind.findall(text)) for kind in (_WORD, HUMP)) + len(_UNSPACED.findall(text)) // 2)
+def _without_repetitions(lines: Sequence[str]) -> list[str]:
+    """The lines whose words do not stand, whole and in this order, within a longer one."""
+    worded = [(line, f" {' '.join(piece for run in runs(line) for piece in pieces(run))} ") for line in lines]
+    return [
+        line for line, words in worded if not any(words in others for other, others in worded if len(other) > len(line))
+    ]

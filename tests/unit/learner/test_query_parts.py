@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from application.learner.embed import embedded_query
-from domain.learner.query_parts import MOST_PARTS, Part, parts
+from domain.learner.query_parts import MOST_COMPARED, MOST_PARTS, Part, parts
 from domain.learner.sections import LONGEST_SECTION
 from tests.fakes.fake_embedder import FakeEmbedder
 
@@ -22,31 +22,40 @@ def test_each_line_is_a_part_that_counts_by_its_words() -> None:
     ]
 
 
-@pytest.mark.parametrize("inner", ["prod-eu", "payments", "restarts in payments on prod-eu"])
-def test_a_line_that_another_one_holds_says_nothing_more(inner: str) -> None:
+@pytest.mark.parametrize("inner", ["prod-eu", "payments", "restarts in payments on prod-eu", "on prod/eu"])
+def test_a_line_whose_words_another_one_holds_says_nothing_more(inner: str) -> None:
     whole = "The pod restarts in payments on prod-eu."
     assert [part.text for part in parts(f"alert\n{inner}\n{whole}\n{inner}")] == ["alert", whole]
 
 
 @pytest.mark.parametrize(
-    ("text", "words"),
+    ("short", "long"),
     [
-        ("KubePodCrashLooping", 4),
-        ("CPUThrottlingHigh", 3),
-        ("payments/checkout-7d9f4b-x2x8k", 2),
-        ("kube-state-metrics isn't up-to-date", 3),
-        ("12.4% of 3 targets", 2),
-        ("42", 1),
-        ("上传失败因为存储空间不足", 7),
-        ("загрузка не удалась", 3),
+        ("error", "terror in the cinema"),
+        ("a", "failed to start"),
+        ("api", "the capital is gone"),
+        ("db", "feedback"),
+        ("prod eu", "the eu node of prod"),
+        ("कल", "कला का पाठ"),
     ],
 )
-def test_identifiers_have_words_and_numbers_are_none(text: str, words: int) -> None:
-    assert parts(text) == [Part(text, words)]
+def test_a_line_whose_characters_stand_within_other_words_stays(short: str, long: str) -> None:
+    assert [part.text for part in parts(f"{short}\n{long}")] == [short, long]
 
 
-@pytest.mark.parametrize("text", ["", " \n\t\n"])
-def test_a_blank_text_is_one_part(text: str) -> None:
+def test_words_of_a_script_without_spaces_stand_within_a_longer_line() -> None:
+    assert [part.text for part in parts("上传\n上传失败因为存储空间不足")] == ["上传失败因为存储空间不足"]
+
+
+@pytest.mark.parametrize(("others", "compared"), [(MOST_COMPARED - 1, True), (MOST_COMPARED, False)])
+def test_more_lines_than_a_bound_are_joined_without_comparing_them(others: int, compared: bool) -> None:
+    lines = ["payments", *(f"payments-{number}" for number in range(others))]
+    said = "\n".join(part.text for part in parts("\n".join(lines))).split()
+    assert said == (lines[1:] if compared else lines)
+
+
+@pytest.mark.parametrize("text", ["", " \n\t\n", "...", "「」、。", "42"])
+def test_a_text_without_words_is_one_part_that_counts_as_a_word(text: str) -> None:
     assert parts(text) == [Part(text, 1)]
 
 
