@@ -29,29 +29,41 @@ class SqliteWatch(CatalogWatch):
     def look(self) -> int:
         try:
             return self._data_version()
-        except FileGone:
-            return next(self._failures)
-        except (sqlite3.Error, OSError):
-            self.close()
+        except (FileGone, sqlite3.Error, OSError):
             return next(self._failures)
 
     def _data_version(self) -> int:
         """With the number of the connection, since versions of different connections tell nothing about each other."""
         if self._connection is None:
-            self._opened.forget_log()
-        self._opened.check()
-        if self._connection is None:
             if not Path(self._file).exists():
                 return 0
-            self._connection = sqlite3.connect(self._file, isolation_level=None, timeout=0, check_same_thread=False)
+            with self._opened.opening():
+                connection = _connected(self._file)
+            self._connection = connection
             self._connections += 1
-        version: int = self._connection.execute("PRAGMA data_version").fetchone()[0]
-        return (self._connections << 32) + version
+        self._opened.check()
+        return (self._connections << 32) + _read_version(self._connection)
 
     def close(self) -> None:
         if self._connection is not None:
             self._connection.close()
             self._connection = None
+
+
+def _connected(file: str) -> sqlite3.Connection:
+    """A connection that has read once."""
+    connection = sqlite3.connect(file, isolation_level=None, timeout=0, check_same_thread=False)
+    try:
+        _read_version(connection)
+    except sqlite3.Error:
+        connection.close()
+        raise
+    return connection
+
+
+def _read_version(connection: sqlite3.Connection) -> int:
+    version: int = connection.execute("PRAGMA data_version").fetchone()[0]
+    return version
 
 
 class PeriodicWatch(CatalogWatch):

@@ -7,6 +7,8 @@ is gone when the process ends.
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 _Identity = tuple[int, int]
 
@@ -16,39 +18,44 @@ class FileGone(Exception):
 
 
 class OpenedFile:
-    """The database's file and its write-ahead log, as they were when they were first looked at.
+    """The database's file and its write-ahead log, as one connection has them open that is kept.
 
-    The log is the connections' own as long as one of them is open; the last one to close deletes it.
+    A connection that has read holds a lock on the file: no process deletes the log of its own accord meanwhile. Without
+    one, the last process to close does.
     """
 
     def __init__(self, path: str) -> None:
         self._path = os.path.abspath(path)  # noqa: PTH100 - as SQLAlchemy does; the working directory may change
-        self._log_path = f"{self._path}-wal"
-        self._file: _Identity | None = None
-        self._log: _Identity | None = None
+        self._known: dict[str, _Identity | None] = {}
+
+    @contextmanager
+    def opening(self) -> Iterator[None]:
+        """For the block that opens the connection to be kept, and reads on it; where it raises, nothing is remembered.
+
+        Raises `OSError` where the path cannot be looked at.
+        """
+        before = _identity(self._path)
+        yield
+        known = {self._path: before or _identity(self._path)}
+        log = f"{self._path}-wal"
+        if (identity := _identity(log)) is not None:
+            known[log] = identity
+        self._known = known
 
     def check(self) -> None:
-        """Raises `FileGone`, and `OSError` where the path cannot be looked at. It takes some 5 us.
-
-        What is not there yet is remembered once it is.
-        """
-        self._file = _same(self._path, self._file)
-        self._log = _same(self._log_path, self._log)
-
-    def forget_log(self) -> None:
-        """A connection is closed: if it was the last one, the next one makes another log."""
-        self._log = None
+        """Raises `FileGone`, and `OSError` where the path cannot be looked at. It takes some 5 us."""
+        for path, known in self._known.items():
+            found = _identity(path)
+            if found is None:
+                raise FileGone(f"{os.path.basename(path)} was deleted")  # noqa: PTH119
+            if found != known:
+                raise FileGone(f"{os.path.basename(path)} was replaced by another file")  # noqa: PTH119
 
 
-def _same(path: str, known: _Identity | None) -> _Identity | None:
-    """The identity of the file, which must be the known one if there is one."""
+def _identity(path: str) -> _Identity | None:
+    """None where there is no such file."""
     try:
         status = os.stat(path)  # noqa: PTH116 - half the time of a Path's
     except (FileNotFoundError, NotADirectoryError):
-        if known is not None:
-            raise FileGone(f"{os.path.basename(path)} was deleted") from None  # noqa: PTH119
         return None
-    found = (status.st_dev, status.st_ino)
-    if known is not None and found != known:
-        raise FileGone(f"{os.path.basename(path)} was replaced by another file")  # noqa: PTH119
-    return found
+    return status.st_dev, status.st_ino

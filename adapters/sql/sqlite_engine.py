@@ -36,7 +36,7 @@ class SqliteEngine(Engine):
 
     A file that is deleted or replaced beneath the connections is neither read nor written any more, and none is opened
     in its place: `transaction` raises `FileGone`. What came there may have the log of the old one beside it, and SQLite
-    would take that for its own.
+    would take that for its own. To tell that, the first connection is kept, unused, until the engine is closed.
     """
 
     def __init__(self, url: URL) -> None:
@@ -52,6 +52,8 @@ class SqliteEngine(Engine):
             skip_autocommit_rollback=True,
         )
         event.listen(self._engine, "connect", _set_up)
+        self._opening = threading.Lock()
+        self._kept: Connection | None = None
         self._writing: Connection | None = None
         self._writer = Threads(1, "sqlite-writer")
         self._readers = self._writer if in_memory else Threads(_READERS, "sqlite-reader")
@@ -72,18 +74,18 @@ class SqliteEngine(Engine):
         for threads in (self._writer, self._readers):
             threads.stop()
         self._forget_writing()
+        if self._kept is not None:
+            self._kept.close()
         self._engine.dispose()
 
     def _read(self, running: _Transaction[T]) -> T:
-        self._check_file()
-        with self._engine.connect() as connection:
+        with self._connect() as connection:
             return running.run(connection)
 
     def _write(self, running: _Transaction[T]) -> T:
         """On a connection that the writing thread keeps, until the database fails on it."""
         if self._writing is None:
-            self._check_file()
-            self._writing = self._engine.connect()
+            self._writing = self._connect()
         try:
             return running.run(self._writing, last=self._check_file)
         except IntegrityError:
@@ -92,13 +94,23 @@ class SqliteEngine(Engine):
             self._forget_writing(failed=True)
             raise
 
+    def _connect(self) -> Connection:
+        """A connection to the file that the kept one has open."""
+        if self._file is not None:
+            with self._opening:
+                if self._kept is None:
+                    with self._file.opening():
+                        kept = self._engine.connect()
+                    self._kept = kept
+            self._file.check()
+        return self._engine.connect()
+
     def _forget_writing(self, *, failed: bool = False) -> None:
         """One that failed may have its transaction still, and nobody gets it again (in memory it is the database)."""
         if self._writing is None:
             return
         if failed and self._file is not None:
             self._writing.invalidate()
-            self._file.forget_log()
         self._writing.close()
         self._writing = None
 
@@ -152,6 +164,7 @@ def _set_up(connection: sqlite3.Connection, _record: object) -> None:
     connection.execute(f"PRAGMA cache_size = -{_CACHE_KB}")
     connection.execute(f"PRAGMA wal_autocheckpoint = {_CHECKPOINT_PAGES}")
     connection.execute(f"PRAGMA journal_size_limit = {_LOG_BYTES}")
+    connection.execute("PRAGMA schema_version").fetchall()  # which opens the log: nobody else deletes it from now on
 
 
 def _switch_to_wal(connection: sqlite3.Connection) -> None:
