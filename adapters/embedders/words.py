@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import re
 import threading
-import unicodedata
 from itertools import chain
 from typing import Final
 
 import Stemmer
 
+from domain.learner.compatibility import nfkc
 from domain.learner.words import HUMP, pieces, runs
 
 _ENGLISH = re.compile(r"[a-z]+")
@@ -48,7 +48,7 @@ def content_words(text: str) -> list[str]:
 
 
 def _runs(text: str) -> list[str]:
-    return runs(unicodedata.normalize("NFKC", text))
+    return runs(nfkc(text))
 
 
 def _split(run: str) -> tuple[str, ...]:

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping
 
 import msgspec
 
+from domain.learner.compatibility import nfkc
 from domain.learner.lesson import Bin, PromotedLesson
 
 TEXT_MATCH_SCORE = 1.0
@@ -31,8 +32,7 @@ class SearchHit(msgspec.Struct, frozen=True, kw_only=True):
 
 def normalised(text: str) -> str:
     """`text` as it is compared for containment: NFKC and case-folded, the same for queries and lessons."""
-    folded = unicodedata.normalize("NFKC", text).casefold()
-    return unicodedata.normalize("NFKC", folded)
+    return unicodedata.normalize("NFKC", nfkc(text).casefold())
 
 
 def clamped(cosine: float) -> float:
