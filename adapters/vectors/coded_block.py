@@ -7,10 +7,10 @@ from typing import Final
 import numpy as np
 
 from adapters.vectors.cosines import Cosines, Rows, Vectors
-from adapters.vectors.sign_codes import WORDS, Codes, Distances, distances
+from adapters.vectors.sign_codes import BITS, WORDS, Codes, Distances, distances
 from adapters.vectors.vector_block import GONE
 
-FAR: Final = 64 * WORDS + 1
+FAR: Final = BITS + 1
 """The distance of a row that is not asked for: more than that of any other."""
 
 _COARSE: Final = 4

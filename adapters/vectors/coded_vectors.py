@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from functools import partial
@@ -12,11 +13,17 @@ from numpy.typing import NDArray
 
 from adapters.vectors.coded_block import FAR, CodedBlock
 from adapters.vectors.cosines import Cosines, Lesson, Rows, Vectors, best_cosines, first
-from adapters.vectors.sign_codes import Codes, Distances, SignCoder
+from adapters.vectors.sign_codes import BITS, Codes, Distances, SignCoder
 
 _CANDIDATES: Final = 192
 _CANDIDATES_A_HIT: Final = 6
 """Vectors whose cosines are computed: so many for each hit that is asked for, and at least so many."""
+
+_WIDER: Final = 4
+"""So many times as many at most where the last hit is not clearly within them, as among lessons of many sections."""
+
+_CLEARLY: Final = 1.5
+"""Standard deviations of a code's distance: of vectors as near as the last hit, about one in 15 is farther by that."""
 
 _SHARE_COMPARED: Final = 24
 _FEWEST_COMPARED: Final = 6
@@ -31,6 +38,14 @@ class _Place(NamedTuple):
     rows: slice
     owner: int
     group: int
+
+
+class _Candidates(NamedTuple):
+    """Rows by their lessons' numbers and their cosines. `most` is the largest distance of a code among them."""
+
+    owners: NDArray[np.int32]
+    cosines: Cosines
+    most: int
 
 
 class CodedVectors:
@@ -88,8 +103,7 @@ class CodedVectors:
         if not query.any():
             alike = (one for one, place in self._places.items() if group is None or place.group == group)
             return first(dict.fromkeys(alike, 0.0), limit)
-        owners, cosines = self._candidates(query, max(_CANDIDATES, _CANDIDATES_A_HIT * limit), group)
-        likely = _likely(owners, cosines, limit)
+        likely = self._likely(query, limit, group)
         return first(self.cosines(query, [self._owners[owner] for owner in likely]), limit)
 
     def cosines(self, query: Vectors, lesson_ids: Iterable[str]) -> dict[str, float]:
@@ -112,10 +126,21 @@ class CodedVectors:
         self._places[lesson.id] = place
         self.rows += count
 
-    def _candidates(self, query: Vectors, wanted: int, group: int | None) -> tuple[NDArray[np.int32], Cosines]:
-        """About `wanted` rows that are most likely the nearest: their lessons' numbers and their cosines."""
+    def _likely(self, query: Vectors, limit: int, group: int | None) -> list[int]:
+        """The numbers of the lessons that are most likely the nearest: `limit` of them, wherever there are so many."""
         code = self._coder.codes(query[np.newaxis])
         coarse = [block.coarse(code, group) for block in self._blocks]
+        wanted = fewest = max(_CANDIDATES, _CANDIDATES_A_HIT * limit)
+        while True:
+            found = self._candidates(query, code, coarse, wanted)
+            likely, least = _nearest_owners(found.owners, found.cosines, limit)
+            is_enough = len(likely) >= limit and (wanted >= _WIDER * fewest or _is_within(least, found.most))
+            if is_enough or len(found.owners) < wanted:
+                return likely
+            wanted *= 2
+
+    def _candidates(self, query: Vectors, code: Codes, coarse: Sequence[Distances], wanted: int) -> _Candidates:
+        """About `wanted` rows that are most likely the nearest; fewer only where there are no more."""
         share = min(self.rows // _SHARE_COMPARED, _MOST_COMPARED * wanted)
         rows = _closest(coarse, max(share, _FEWEST_COMPARED * wanted))
         whole = [
@@ -126,7 +151,7 @@ class CodedVectors:
         kept = [chosen[some <= most] for chosen, some in zip(rows, whole, strict=True)]
         pairs = list(zip(self._blocks, kept, strict=True))
         owners = np.concatenate([block.owners.take(chosen) for block, chosen in pairs])
-        return owners, np.concatenate([block.cosines(chosen, query) for block, chosen in pairs])
+        return _Candidates(owners, np.concatenate([block.cosines(chosen, query) for block, chosen in pairs]), most)
 
     def _room(self, count: int) -> tuple[CodedBlock, int]:
         """Where so many rows can be written: in the smallest gap that is large enough, else at the end."""
@@ -149,8 +174,8 @@ class CodedVectors:
         return owner
 
 
-def _likely(owners: NDArray[np.int32], cosines: Cosines, limit: int) -> list[int]:
-    """The `limit` owners whose best cosine is largest, and those with an equal one."""
+def _nearest_owners(owners: NDArray[np.int32], cosines: Cosines, limit: int) -> tuple[list[int], float]:
+    """The `limit` owners whose best cosine is largest, and those with an equal one; the cosine of the last of them."""
     likely: dict[int, None] = {}
     least = -np.inf
     order = np.argsort(-cosines)
@@ -160,7 +185,13 @@ def _likely(owners: NDArray[np.int32], cosines: Cosines, limit: int) -> list[int
         likely[owner] = None
         if len(likely) == limit:
             least = cosine
-    return list(likely)
+    return list(likely), least
+
+
+def _is_within(cosine: float, most: int) -> bool:
+    """Whether the code of a vector with this cosine is hardly ever farther than `most` from the query's."""
+    differing = math.acos(min(max(cosine, -1.0), 1.0)) / math.pi
+    return BITS * differing + _CLEARLY * math.sqrt(BITS * differing * (1.0 - differing)) <= most
 
 
 def _nth(distances: Distances, wanted: int) -> int:
@@ -170,11 +201,13 @@ def _nth(distances: Distances, wanted: int) -> int:
 
 def _closest(distances: Sequence[Distances], wanted: int) -> list[Rows]:
     """Of each list the positions of those that are among the `wanted` smallest of all, or as small as the last."""
-    most = _guess(distances, wanted)
-    while most > 0 and _within(distances, most - 1) >= wanted:
-        most -= 1
-    while most < FAR - 1 and _within(distances, most) < wanted:
-        most += 1
+    most = FAR - 1
+    if _within(distances, most) > wanted:
+        most = _guess(distances, wanted)
+        while most > 0 and _within(distances, most - 1) >= wanted:
+            most -= 1
+        while _within(distances, most) < wanted:
+            most += 1
     return [np.flatnonzero(some <= most) for some in distances]
 
 

@@ -20,13 +20,14 @@ from adapters.vectors.cosines import Vectors
 WORDS: Final = 16
 """uint64 words of a code."""
 
+BITS: Final = 64 * WORDS
+
 Codes = NDArray[np.uint64]
 """uint64[n, WORDS]: one row a vector."""
 
 Distances = NDArray[np.uint16]
 """How many bits each of n codes has other than the query's."""
 
-_BITS: Final = 64 * WORDS
 _ROUNDS: Final = 3
 _SLICE: Final = 16_384
 
@@ -35,7 +36,7 @@ class SignCoder:
     """Makes the codes of one dimension's vectors, the same in every process (but for products that are almost 0)."""
 
     def __init__(self, dimension: int) -> None:
-        exponent = (max(dimension, _BITS) - 1).bit_length()
+        exponent = (max(dimension, BITS) - 1).bit_length()
         self._left, self._right = _hadamard(exponent // 2), _hadamard(exponent - exponent // 2)
         signs = np.random.default_rng(dimension).integers(0, 2, (_ROUNDS, 1 << exponent))
         self._signs = (2 * signs - 1).astype(np.float32).reshape(_ROUNDS, len(self._left), len(self._right))
@@ -47,7 +48,7 @@ class SignCoder:
         turned = turned.reshape(-1, *self._signs[0].shape)
         for signs in self._signs:
             turned = self._left @ (turned * signs) @ self._right
-        return np.packbits(turned.reshape(-1, self._signs[0].size)[:, :_BITS] > 0.0, axis=1).view(np.uint64)
+        return np.packbits(turned.reshape(-1, self._signs[0].size)[:, :BITS] > 0.0, axis=1).view(np.uint64)
 
 
 def _hadamard(exponent: int) -> NDArray[np.float32]:

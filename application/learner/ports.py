@@ -201,7 +201,10 @@ class VectorIndex(Protocol):
 
     @abstractmethod
     async def nearest(self, query: bytes, limit: int, bin: Bin | None = None) -> Sequence[VectorHit]:
-        """Up to `limit` lessons, most similar first, each once, by its best vector. `query` is one float32 vector."""
+        """The `limit` most similar lessons, best first, each once, by its best vector; fewer only where there are no more.
+
+        `query` is one float32 vector.
+        """
 
     @abstractmethod
     async def similarities(self, query: bytes, lesson_ids: Sequence[str]) -> dict[str, float]:

@@ -7,10 +7,11 @@ import numpy as np
 import pytest
 
 from adapters.embedders.hashing_embedder import HashingEmbedder
+from adapters.vectors import coded_vectors
 from adapters.vectors.coded_block import CodedBlock
 from adapters.vectors.coded_vectors import CodedVectors
 from adapters.vectors.cosines import Lesson, Vectors
-from adapters.vectors.sign_codes import WORDS, SignCoder, distances
+from adapters.vectors.sign_codes import BITS, SignCoder, distances
 from adapters.vectors.stored_vectors import finite
 from application.learner.embed import EmbedLessons
 from tests.bench import corpus
@@ -120,6 +121,57 @@ async def test_nearly_all_of_the_nearest_runbooks_are_found(limit: int) -> None:
     assert sum(map(len, found)) >= 0.99 * limit * len(queries)
 
 
+@pytest.fixture(scope="module")
+def long_lessons() -> list[Lesson]:
+    """Of 24 vectors each, around the lesson's own centre near one of twenty topics."""
+    topics = vectors(20, 1)
+    centres = [vectors(1, 10 + at, topics[at % 20])[0] for at in range(800)]
+    return [Lesson(f"{at:03}", at % 2, vectors(24, 10**6 + at, centre)) for at, centre in enumerate(centres)]
+
+
+@pytest.fixture(scope="module")
+def long_index(long_lessons: list[Lesson]) -> CodedVectors:
+    index = CodedVectors(DIMENSION)
+    index.put(long_lessons)
+    return index
+
+
+@pytest.mark.parametrize("group", [None, 1])
+@pytest.mark.parametrize("limit", [10, 50, 114])
+def test_nearly_all_of_the_nearest_lessons_with_many_sections_are_found(
+    long_index: CodedVectors, long_lessons: list[Lesson], limit: int, group: int | None
+) -> None:
+    topics = vectors(20, 1)
+    queries = [vectors(1, 10**7 + at, topics[at % 20])[0] for at in range(20)]
+    found = [ids(long_index.nearest(query, limit, group)) for query in queries]
+    assert {len(one) for one in found} == {limit}
+    right = [set(one) & set(best(query, long_lessons, limit, group)) for query, one in zip(queries, found, strict=True)]
+    assert sum(map(len, right)) >= 0.99 * limit * len(queries)
+
+
+def test_fewer_lessons_than_were_asked_for_are_found_only_where_there_are_no_more(
+    long_index: CodedVectors, long_lessons: list[Lesson]
+) -> None:
+    near = long_lessons[0].vectors[0]
+    for limit in (1, 200, 399, 400, 401, 1_000):
+        assert len(long_index.nearest(near, limit, 1)) == min(limit, 400)
+
+
+@pytest.mark.parametrize("there", [1_000, 1_151, 1_152, 1_153, 2_000])
+def test_the_closest_are_found_in_few_sweeps_also_where_there_are_fewer_than_the_sample_tells(
+    monkeypatch: pytest.MonkeyPatch, there: int
+) -> None:
+    distances = np.full(4_000, coded_vectors.FAR, np.uint16)
+    near = np.argsort(np.arange(4_000) % 16, kind="stable")[:there]
+    distances[near] = 100
+    sweeps: list[int] = []
+    within = coded_vectors._within
+    monkeypatch.setattr(coded_vectors, "_within", lambda some, most: sweeps.append(most) or within(some, most))
+    (found,) = coded_vectors._closest([distances], 1_152)
+    assert found.tolist() == sorted(near.tolist())
+    assert len(sweeps) <= 4
+
+
 def test_a_vector_has_the_same_code_alone_as_among_others() -> None:
     made, coder = vectors(300, 3), SignCoder(DIMENSION)
     alone = np.concatenate([coder.codes(made[at : at + 1]) for at in range(len(made))])
@@ -134,4 +186,4 @@ def test_distances_of_codes_tell_the_angle(dimension: int) -> None:
     codes = SignCoder(dimension).codes(near)
     found = distances(np.ascontiguousarray(codes[1:].T), codes[0])
     angles = np.arccos(np.clip(near[1:] @ near[0], -1.0, 1.0))
-    assert found == pytest.approx(angles / np.pi * 64 * WORDS, abs=120 if dimension > 8 else 450)
+    assert found == pytest.approx(angles / np.pi * BITS, abs=120 if dimension > 8 else 450)
