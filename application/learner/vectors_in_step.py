@@ -103,7 +103,7 @@ class VectorsInStep:
                         return portions
                     await self._apply(delta)
                     portions += 1
-                await self._settle(reflected, anew=portions > 0)
+                await self._settle(reflected)
                 self.problem = self.mismatch = None
         except (VectorsUnavailable, EmbedderUnavailable) as error:
             self.problem = error.detail
@@ -125,7 +125,7 @@ class VectorsInStep:
                 reflected, complete = await self._apply(delta), delta.complete
                 count += len(delta.promoted)
                 told(reflected, max(reflected, newest))
-            await self._settle(reflected, anew=True)
+            await self._settle(reflected)
             await self._store.forget_vectors(keep=self._embedder.name)
             self.mismatch = None
             self.problem = None if reflected >= self._revision() else BEHIND
@@ -157,16 +157,19 @@ class VectorsInStep:
             await self._apply(delta)
 
     async def _apply(self, delta: CatalogDelta) -> int:
-        await self._vectors.apply(await self._with_vectors(delta.promoted), delta.removed, delta.revision)
+        put = await self._with_vectors(delta.promoted)
+        self._is_settled = False
+        await self._vectors.apply(put, delta.removed, delta.revision)
         self._at = delta.revision
         return delta.revision
 
-    async def _settle(self, reflected: int, *, anew: bool) -> None:
+    async def _settle(self, reflected: int) -> None:
         """Nothing more comes for now: what an index leaves undone while much comes at once is done (`apply`).
 
-        Also once in a process that has taken over nothing, since an earlier one may have ended before it.
+        Also once in a process that has taken over nothing, since an earlier one may have ended before it; and again
+        where it failed.
         """
-        if reflected and (anew or not self._is_settled):
+        if reflected and not self._is_settled:
             await self._vectors.apply([], [], reflected)
             self._is_settled = True
 
@@ -185,6 +188,7 @@ class VectorsInStep:
         return self._at
 
     async def _reset(self) -> None:
+        self._is_settled = False
         await self._vectors.reset(self._embedder.name, self._embedder.dimension)
         self._at = None
         self._of_another_store = False

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import deepcopy
 
 import anyio
 import pytest
@@ -143,3 +144,36 @@ async def test_an_index_that_an_earlier_process_filled_hears_it_once() -> None:
     for _ in range(3):
         await later.catalog.reconcile()
     assert (later.vectors.calls["apply"], later.vectors.calls["settle"]) == (0, 1)
+
+
+async def test_an_index_that_was_emptied_and_filled_for_another_store_hears_it_too() -> None:
+    learner = Learner()
+    empty = deepcopy(learner.store)
+    for title in ("Retry one", "Retry two"):
+        await learner.promoted(title=title)
+    await learner.catalog.reconcile()
+    vars(learner.store).update(vars(empty))
+    await learner.promoted(title="Retry three")
+    assert await similar(learner) == ["Retry three"]
+    learner.vectors.calls.clear()
+    for _ in range(3):
+        await learner.catalog.reconcile()
+    assert (learner.vectors.calls["apply"], learner.vectors.calls["settle"]) == (0, 1)
+
+
+async def test_an_index_that_could_not_do_what_it_had_left_undone_is_told_again() -> None:
+    learner = Learner()
+    await learner.promoted(title="Retry one")
+    await learner.catalog.reconcile()
+    learner.vectors.away = True
+    await learner.promoted(title="Retry two")
+    learner.vectors.away = False
+    learner.vectors.fails.add("settle")
+    await learner.catalog.reconcile()
+    assert list(learner.catalog.problems) == ["vectors"]
+    learner.vectors.fails.clear()
+    learner.vectors.calls.clear()
+    for _ in range(3):
+        await learner.catalog.reconcile()
+    assert (learner.vectors.calls["apply"], learner.vectors.calls["settle"]) == (0, 1)
+    assert learner.catalog.problems == {}
