@@ -201,7 +201,7 @@ class VectorIndex(Protocol):
 
     @abstractmethod
     async def nearest(self, query: bytes, limit: int, bin: Bin | None = None) -> Sequence[VectorHit]:
-        """The `limit` most similar lessons, best first, each once, by its best vector; fewer only where there are no more.
+        """The `limit` most similar lessons, best first, each by its best vector; fewer only where there are no more.
 
         `query` is one float32 vector.
         """

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import anyio
+import pytest
 
 from application.learner.remembered_copies import RememberedCopies
 from domain.learner.lesson import Decision, PromotedLesson
@@ -76,7 +78,7 @@ async def test_a_copy_that_changed_while_it_was_read_is_not_remembered() -> None
 async def test_the_copies_found_least_recently_are_forgotten_first() -> None:
     learner = Learner()
     one, two, three = [(await learner.promoted(title="Retry", body="x" * 1_000)).id for _ in range(3)]
-    copies = RememberedCopies(store=learner.store, catalog=learner.catalog, characters=4_500)
+    copies = RememberedCopies(store=learner.store, catalog=learner.catalog, most_bytes=5_000)
     for asked in (one, two, one, three):
         await copies([asked])
     learner.store.calls.clear()
@@ -89,7 +91,25 @@ async def test_the_copies_found_least_recently_are_forgotten_first() -> None:
 async def test_a_copy_larger_than_all_the_room_is_not_remembered() -> None:
     learner = Learner()
     lesson = await learner.promoted(title="Retry", body="x" * 5_000)
-    copies = RememberedCopies(store=learner.store, catalog=learner.catalog, characters=4_500)
+    copies = RememberedCopies(store=learner.store, catalog=learner.catalog, most_bytes=5_000)
     for _ in range(2):
         assert set(await copies([lesson.id])) == {lesson.id}
     assert learner.store.calls["copies"] >= 2
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        {"dsl_payload": {"action": "repair", "instruction_template": "Restart it.", "notes": ["x" * 100] * 50}},
+        {"tags": tuple(f"{number:0100}" for number in range(50))},
+        {"title": "é" * 2_500},
+    ],
+)
+async def test_all_of_a_copy_counts_against_the_room(content: dict[str, Any]) -> None:
+    learner = Learner()
+    lesson = await learner.promoted(**content)
+    copies = RememberedCopies(store=learner.store, catalog=learner.catalog, most_bytes=5_000)
+    learner.store.calls.clear()
+    for _ in range(2):
+        assert set(await copies([lesson.id])) == {lesson.id}
+    assert learner.store.calls["copies"] == 2
