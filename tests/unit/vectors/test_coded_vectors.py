@@ -8,10 +8,10 @@ import pytest
 
 from adapters.embedders.hashing_embedder import HashingEmbedder
 from adapters.vectors import coded_vectors
-from adapters.vectors.coded_block import CodedBlock
+from adapters.vectors.coded_block import FAR, CodedBlock
 from adapters.vectors.coded_vectors import CodedVectors
 from adapters.vectors.cosines import Lesson, Vectors
-from adapters.vectors.sign_codes import BITS, SignCoder, distances
+from adapters.vectors.sign_codes import BITS, Distances, SignCoder, distances
 from adapters.vectors.stored_vectors import finite
 from application.learner.embed import EmbedLessons
 from tests.bench import corpus
@@ -161,12 +161,17 @@ def test_fewer_lessons_than_were_asked_for_are_found_only_where_there_are_no_mor
 def test_the_closest_are_found_in_few_sweeps_also_where_there_are_fewer_than_the_sample_tells(
     monkeypatch: pytest.MonkeyPatch, there: int
 ) -> None:
-    distances = np.full(4_000, coded_vectors.FAR, np.uint16)
+    distances = np.full(4_000, FAR, np.uint16)
     near = np.argsort(np.arange(4_000) % 16, kind="stable")[:there]
     distances[near] = 100
     sweeps: list[int] = []
     within = coded_vectors._within
-    monkeypatch.setattr(coded_vectors, "_within", lambda some, most: sweeps.append(most) or within(some, most))
+
+    def counted(some: Sequence[Distances], most: int) -> int:
+        sweeps.append(most)
+        return within(some, most)
+
+    monkeypatch.setattr(coded_vectors, "_within", counted)
     (found,) = coded_vectors._closest([distances], 1_152)
     assert found.tolist() == sorted(near.tolist())
     assert len(sweeps) <= 4
