@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Awaitable, Callable
-from typing import TypeVar
+from typing import Final, TypeVar
 
 import anyio
 
 from adapters.circuit_breaker import CircuitBreaker
 from adapters.retry_policy import RetryPolicy
 from domain.errors import Unavailable
+
+#: What a key may be made of, as HTTP headers carry it.
+HEADER_SAFE: Final = re.compile(r"[\x21-\x7e]*")
 
 logger = logging.getLogger(__name__)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from typing import Final
 
@@ -11,7 +10,7 @@ import numpy as np
 from anyio import to_thread
 from numpy.typing import NDArray
 
-from adapters.api_calls import ApiCalls
+from adapters.api_calls import HEADER_SAFE, ApiCalls
 from adapters.circuit_breaker import CircuitBreaker
 from adapters.embedders.calibration import measured_floor, texts_to_calibrate_with
 from adapters.embedders.embeddings_api import EmbeddingsApi
@@ -31,8 +30,6 @@ _AT_ONCE: Final = 32
 _LONGEST_TEXT: Final = 8_000
 """Characters, about 2,000 tokens: what is longer is cut off, since servers refuse what exceeds their window."""
 
-_HEADER_SAFE: Final = re.compile(r"[\x21-\x7e]*")
-
 
 class HttpEmbedder(NumpyMeans):
     """Knows its dimension and its relevance floor once it has been reached: `open` sees to that.
@@ -51,7 +48,7 @@ class HttpEmbedder(NumpyMeans):
         timeout_s: float = _TIMEOUT_S,
     ) -> None:
         """`url` is the service's base, with or without `/v1` or `/v1/embeddings`. Raises `InvalidConfiguration`."""
-        if _HEADER_SAFE.fullmatch(api_key) is None:
+        if HEADER_SAFE.fullmatch(api_key) is None:
             raise InvalidConfiguration("MG_EMBEDDER_API_KEY has characters that no key has")
         self._model = model
         self._timeout_s = timeout_s

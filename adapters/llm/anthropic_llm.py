@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import logging
-import re
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
 import anyio
 
-from adapters.api_calls import ApiCalls
+from adapters.api_calls import HEADER_SAFE, ApiCalls
 from adapters.circuit_breaker import CircuitBreaker
 from adapters.llm.messages_api import Message, MessagesApiError, Option
 from adapters.per_event_loop import PerEventLoop
@@ -24,7 +23,6 @@ logger = logging.getLogger(__name__)
 
 _WHAT: Final = "The language model"
 _OPEN_S: Final = 30.0
-_HEADER_SAFE: Final = re.compile(r"[\x21-\x7e]+")
 
 
 class AnthropicLlm(Llm):
@@ -60,7 +58,7 @@ class AnthropicLlm(Llm):
     def problem(self) -> str | None:
         if not self._key:
             return "There is no language model to ask: ANTHROPIC_API_KEY is not set."
-        if _HEADER_SAFE.fullmatch(self._key) is None:
+        if HEADER_SAFE.fullmatch(self._key) is None:
             return "The language model cannot be asked: ANTHROPIC_API_KEY has characters that no key has."
         return self._calls.problem()
 

@@ -13,6 +13,7 @@ from domain.errors import Conflict, InvalidInput, UnknownEscalation
 from domain.feedback.escalation import Escalation, Path, State
 from domain.feedback.metrics import Counters
 from tests.contract.adapters import Feedback
+from tests.contract.paging import all_pages
 from tests.fakes.clock import START, CountingIds
 from tests.fakes.examples import ODD, escalation, every_field_given
 from tests.fakes.together import all_of
@@ -54,14 +55,11 @@ async def put(outbox: Outbox, rows: Sequence[Escalation]) -> None:
 
 
 async def everything(outbox: Outbox, where: EscalationFilter | None = None, limit: int = 1000) -> list[Escalation]:
-    found: list[Escalation] = []
-    cursor: str | None = None
-    while True:
+    async def read(cursor: str | None) -> tuple[Sequence[Escalation], str | None]:
         page = await outbox.page(where or EscalationFilter(), limit, cursor)
-        found.extend(page.escalations)
-        cursor = page.next_cursor
-        if cursor is None:
-            return found
+        return page.escalations, page.next_cursor
+
+    return await all_pages(read)
 
 
 async def claim(

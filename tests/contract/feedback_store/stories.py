@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from application.feedback.ports import EntryFilter, FeedbackStore
 from domain.feedback.entry import FailureClass, FeedbackEntry, ResultFlag
+from tests.contract.paging import all_pages
 from tests.fakes.clock import START, CountingIds
 from tests.fakes.examples import ODD, entry, select
 from tests.fakes.together import all_of
@@ -45,11 +48,9 @@ async def recorded(store: FeedbackStore, count: int, **fields: object) -> list[F
 
 async def everything(store: FeedbackStore, where: EntryFilter | None = None, limit: int = 1000) -> list[FeedbackEntry]:
     """All pages in order."""
-    found: list[FeedbackEntry] = []
-    cursor: str | None = None
-    while True:
+
+    async def read(cursor: str | None) -> tuple[Sequence[FeedbackEntry], str | None]:
         page = await store.page(where or EntryFilter(), limit, cursor)
-        found.extend(page.entries)
-        cursor = page.next_cursor
-        if cursor is None:
-            return found
+        return page.entries, page.next_cursor
+
+    return await all_pages(read)

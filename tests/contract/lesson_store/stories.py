@@ -19,6 +19,7 @@ from application.learner.ports import (
 from domain.learner.lesson import Bin, Lesson, PromotedLesson, Status, promoted_copy
 from domain.learner.log import Event
 from domain.values import JsonObject
+from tests.contract.paging import all_pages
 from tests.fakes.clock import START, CountingIds
 from tests.fakes.examples import (
     ODD,
@@ -126,14 +127,11 @@ def embedded(of: Lesson, *, at: datetime = LATER, **fields: Any) -> CatalogItem:
 
 
 async def everything(store: LessonStore, where: LessonFilter | None = None, limit: int = 1000) -> list[Lesson]:
-    found: list[Lesson] = []
-    cursor: str | None = None
-    while True:
+    async def read(cursor: str | None) -> tuple[Sequence[Lesson], str | None]:
         page = await store.page(where or LessonFilter(), limit, cursor)
-        found.extend(page.lessons)
-        cursor = page.next_cursor
-        if cursor is None:
-            return found
+        return page.lessons, page.next_cursor
+
+    return await all_pages(read)
 
 
 async def followed(
