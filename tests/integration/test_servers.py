@@ -1,5 +1,6 @@
 """The tests' own servers are real, keep their data, and leave nothing behind."""
 
+import ctypes
 import os
 import signal
 import subprocess
@@ -23,6 +24,7 @@ from tests.servers.postgres import PostgresServer
 from tests.servers.process import ServerFailed, ServerProcess
 
 UNICODE = "naïve 日本語 🧠 trailing space "
+FORK_HANDLERS: list[object] = []
 AXES = {"north": [0.0, 1.0, 0.0], "east": [1.0, 0.0, 0.0], "up": [0.0, 0.0, 1.0]}
 
 
@@ -188,6 +190,22 @@ def test_a_server_that_does_not_start_shows_why() -> None:
     with pytest.raises(ServerFailed, match='unrecognized configuration parameter "nonsense"'), server:
         pass
     assert not server.directory.exists()
+
+
+@pytest.mark.engine("mariadb")
+@pytest.mark.skipif(not hasattr(ctypes.CDLL(None), "__register_atfork"), reason="the C library tells nobody of a fork")
+def test_a_servers_programs_run_without_a_fork_of_this_process() -> None:
+    require(MariaDbServer)
+    forks: list[int] = []
+    handler = ctypes.CFUNCTYPE(None)
+    told, nothing = handler(lambda: forks.append(os.getpid())), handler()
+    assert ctypes.CDLL(None).__register_atfork(told, nothing, nothing, None) == 0
+    FORK_HANDLERS.append(told)  # for good: the C library forgets no handler
+    with MariaDbServer() as server:
+        server.create_database("unforked")
+    assert forks == []
+    subprocess.run(["true"], preexec_fn=os.getpid, check=True)
+    assert forks == [os.getpid()]
 
 
 @pytest.mark.parametrize("trial", TRIALS)

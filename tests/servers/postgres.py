@@ -112,11 +112,8 @@ class PostgresServer(ServerProcess):
         package = _package_directory()
         assert package is not None, self.unavailable()
         binaries = package / "pginstall18" / "bin"
-        try:
-            if self._run([str(binaries / "initdb"), "--version"]).returncode == 0:
-                return binaries
-        except PermissionError:
-            pass
+        if self._run([str(binaries / "initdb"), "--version"]).returncode == 0:
+            return binaries
         copy = self.directory / "package"
         for part in (Path(package.name, "pginstall18"), Path(f"{package.name}.libs")):
             shutil.copytree(package.parent / part, copy / part, copy_function=shutil.copyfile)

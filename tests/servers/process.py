@@ -16,7 +16,7 @@ from typing import ClassVar
 
 from typing_extensions import Self
 
-from tests.servers import guard
+from tests.servers import as_account, guard
 from tests.servers.ports import PortLease
 
 _LOG_TAIL_LINES = 40
@@ -141,16 +141,13 @@ class ServerProcess(ABC):
     def _run(self, command: Sequence[str], **environment: str) -> subprocess.CompletedProcess[str]:
         """Run a tool of the server to its end, under the server's account."""
         return subprocess.run(
-            command,
+            self._under_account(command),
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
             check=False,
             cwd=self.directory,
             env=self._environment() | environment,
-            user=self._account.pw_uid if self._account else None,
-            group=self._account.pw_gid if self._account else None,
-            extra_groups=[] if self._account else None,
         )
 
     def _run_checked(self, command: Sequence[str], **environment: str) -> None:
@@ -172,17 +169,20 @@ class ServerProcess(ABC):
 
     def _spawn(self, command: Sequence[str], log: int) -> subprocess.Popen[bytes]:
         return subprocess.Popen(
-            command,
+            self._under_account(command),
             stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=log,
             cwd=self.directory,
             env=self._environment(),
             start_new_session=True,
-            user=self._account.pw_uid if self._account else None,
-            group=self._account.pw_gid if self._account else None,
-            extra_groups=[] if self._account else None,
         )
+
+    def _under_account(self, command: Sequence[str]) -> Sequence[str]:
+        if self._account is None:
+            return command
+        account = (str(self._account.pw_uid), str(self._account.pw_gid))
+        return [sys.executable, "-I", "-S", as_account.__file__, *account, *command]
 
     def _environment(self) -> dict[str, str]:
         """Ours, without what would point the server or its tools at another installation."""
