@@ -5,16 +5,19 @@ from __future__ import annotations
 from typing import Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from adapters.vectors.cosines import Cosines, Rows, Vectors
-from adapters.vectors.sign_codes import BITS, WORDS, Codes, Distances, distances
+from adapters.vectors.sign_codes import WORDS, Codes, Distances, distances
 from adapters.vectors.vector_block import GONE
 
-FAR: Final = BITS + 1
+FAR: Final = 255
 """The distance of a row that is not asked for: more than that of any other."""
 
-_COARSE: Final = 4
-"""Words of a code that every row is compared by: one column a row, so that all of a word is read in one sweep."""
+_FINE: Final = WORDS - 4
+"""Words of a code that few rows are compared by. By the others every row is: they lie in one column a row, so that all
+of a word is read in one sweep.
+"""
 
 _STEPS: Final = 32_767
 
@@ -30,8 +33,8 @@ class CodedBlock:
     def __init__(self, dimension: int) -> None:
         self._steps = np.empty((self.ROWS, dimension), np.int16)
         self._scales = np.empty(self.ROWS, np.float32)
-        self._coarse = np.empty((_COARSE, self.ROWS), np.uint64)
-        self._fine = np.empty((self.ROWS, WORDS - _COARSE), np.uint64)
+        self._coarse = np.empty((WORDS - _FINE, self.ROWS), np.uint64)
+        self._fine = np.empty((self.ROWS, _FINE), np.uint64)
         self._groups = np.full(self.ROWS, GONE, np.int8)
         self.owners = np.empty(self.ROWS, np.int32)
         self.used = 0
@@ -41,8 +44,8 @@ class CodedBlock:
         scales = np.maximum(np.abs(vectors).max(axis=1), np.finfo(np.float32).tiny) / np.float32(_STEPS)
         self._steps[rows] = np.rint(vectors / scales[:, np.newaxis])
         self._scales[rows] = scales
-        self._coarse[:, rows] = codes[:, :_COARSE].T
-        self._fine[rows] = codes[:, _COARSE:]
+        self._coarse[:, rows] = codes[:, _FINE:].T
+        self._fine[rows] = codes[:, :_FINE]
         self._groups[rows] = group
         self.owners[rows] = owner
         self.used = max(self.used, rows.stop)
@@ -59,16 +62,16 @@ class CodedBlock:
         return cosines
 
     def coarse(self, code: Codes, group: int | None) -> Distances:
-        """Each row's distance by the first words, `FAR` where it is gone or in another group."""
-        found = distances(self._coarse[:, : self.used], code[0, :_COARSE])
+        """Each row's distance by the last words, `FAR` where it is gone or in another group."""
+        found = distances(self._coarse[:, : self.used], code[0, _FINE:])
         if group is None and not self._has_gone:
             return found
         groups = self._groups[: self.used]
         np.putmask(found, groups == GONE if group is None else groups != group, FAR)
         return found
 
-    def fine(self, code: Codes, rows: Rows) -> Distances:
+    def fine(self, code: Codes, rows: Rows) -> NDArray[np.uint16]:
         """The distance of each of these rows by the other words."""
-        counts = np.bitwise_count(self._fine.take(rows, axis=0) ^ code[0, _COARSE:])
-        found: Distances = np.add.reduce(np.ascontiguousarray(counts.T), axis=0, dtype=np.uint16)
+        counts = np.bitwise_count(self._fine.take(rows, axis=0) ^ code[0, :_FINE])
+        found: NDArray[np.uint16] = np.add.reduce(np.ascontiguousarray(counts.T), axis=0, dtype=np.uint16)
         return found

@@ -15,7 +15,7 @@ from adapters.vectors.coded_block import FAR, CodedBlock
 from adapters.vectors.cosines import Cosines, Lesson, Rows, Vectors, best_cosines, first
 from adapters.vectors.sign_codes import BITS, Codes, Distances, SignCoder
 
-_CANDIDATES: Final = 192
+_CANDIDATES: Final = 128
 _CANDIDATES_A_HIT: Final = 6
 """Vectors whose cosines are computed: so many for each hit that is asked for, and at least so many."""
 
@@ -26,9 +26,9 @@ _CLEARLY: Final = 1.5
 """Standard deviations of a code's distance: of vectors as near as the last hit, about one in 15 is farther by that."""
 
 _SHARE_COMPARED: Final = 24
-_FEWEST_COMPARED: Final = 6
-_MOST_COMPARED: Final = 24
-"""One vector in 24 is compared by its whole code: at least 6 for each candidate, and at most 24."""
+_FEWEST_COMPARED: Final = 9
+_MOST_COMPARED: Final = 36
+"""One vector in 24 is compared by its whole code: at least 9 for each candidate, and at most 36."""
 
 _SAMPLED: Final = 16
 
@@ -194,9 +194,9 @@ def _is_within(cosine: float, most: int) -> bool:
     return BITS * differing + _CLEARLY * math.sqrt(BITS * differing * (1.0 - differing)) <= most
 
 
-def _nth(distances: Distances, wanted: int) -> int:
-    """The `wanted`-th smallest, or `FAR` where there are fewer."""
-    return int(np.partition(distances, wanted - 1)[wanted - 1]) if wanted <= len(distances) else FAR
+def _nth(distances: NDArray[np.uint16], wanted: int) -> int:
+    """The `wanted`-th smallest; where there are fewer, the largest that there can be."""
+    return int(np.partition(distances, wanted - 1)[wanted - 1]) if wanted <= len(distances) else BITS
 
 
 def _closest(distances: Sequence[Distances], wanted: int) -> list[Rows]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import heapq
 import itertools
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final, NamedTuple
@@ -48,7 +47,7 @@ def best_cosines(
 
 def first(found: Mapping[str, float], limit: int) -> list[tuple[str, float]]:
     """The `limit` lessons with the largest cosines, largest first, equal ones by id."""
-    return heapq.nsmallest(limit, found.items(), key=lambda one: (-one[1], one[0]))
+    return sorted(found.items(), key=lambda one: (-one[1], one[0]))[:limit]
 
 
 def least_of_first(cosines: Cosines, limit: int) -> float:

@@ -161,7 +161,7 @@ def test_fewer_lessons_than_were_asked_for_are_found_only_where_there_are_no_mor
 def test_the_closest_are_found_in_few_sweeps_also_where_there_are_fewer_than_the_sample_tells(
     monkeypatch: pytest.MonkeyPatch, there: int
 ) -> None:
-    distances = np.full(4_000, FAR, np.uint16)
+    distances = np.full(4_000, FAR, np.uint8)
     near = np.argsort(np.arange(4_000) % 16, kind="stable")[:there]
     distances[near] = 100
     sweeps: list[int] = []
@@ -177,6 +177,15 @@ def test_the_closest_are_found_in_few_sweeps_also_where_there_are_fewer_than_the
     assert len(sweeps) <= 4
 
 
+def test_a_vector_that_points_away_is_found_where_there_is_no_other() -> None:
+    index, (query,) = CodedVectors(DIMENSION), vectors(1, 5)
+    index.put([Lesson("away", 0, -query[np.newaxis]), Lesson("gone", 0, vectors(1, 6))])
+    index.remove("gone")
+    ((found, cosine),) = index.nearest(query, 2, None)
+    assert found == "away"
+    assert cosine == pytest.approx(-1.0, abs=1e-5)
+
+
 def test_a_vector_has_the_same_code_alone_as_among_others() -> None:
     made, coder = vectors(300, 3), SignCoder(DIMENSION)
     alone = np.concatenate([coder.codes(made[at : at + 1]) for at in range(len(made))])
@@ -189,6 +198,7 @@ def test_distances_of_codes_tell_the_angle(dimension: int) -> None:
     near = made[0] + made[1:] * np.linspace(0.1, 2.0, 199, dtype=np.float32)[:, np.newaxis]
     near /= np.linalg.norm(near, axis=1, keepdims=True)
     codes = SignCoder(dimension).codes(near)
-    found = distances(np.ascontiguousarray(codes[1:].T), codes[0])
+    parts = [distances(np.ascontiguousarray(codes[1:, at : at + 2].T), codes[0, at : at + 2]) for at in range(0, 16, 2)]
+    found = np.sum(parts, axis=0, dtype=np.uint16)
     angles = np.arccos(np.clip(near[1:] @ near[0], -1.0, 1.0))
     assert found == pytest.approx(angles / np.pi * BITS, abs=120 if dimension > 8 else 450)
