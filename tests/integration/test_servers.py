@@ -24,7 +24,6 @@ from tests.servers.postgres import PostgresServer
 from tests.servers.process import ServerFailed, ServerProcess
 
 UNICODE = "naïve 日本語 🧠 trailing space "
-FORK_HANDLERS: list[object] = []
 AXES = {"north": [0.0, 1.0, 0.0], "east": [1.0, 0.0, 0.0], "up": [0.0, 0.0, 1.0]}
 
 
@@ -196,16 +195,21 @@ def test_a_server_that_does_not_start_shows_why() -> None:
 @pytest.mark.skipif(not hasattr(ctypes.CDLL(None), "__register_atfork"), reason="the C library tells nobody of a fork")
 def test_a_servers_programs_run_without_a_fork_of_this_process() -> None:
     require(MariaDbServer)
-    forks: list[int] = []
-    handler = ctypes.CFUNCTYPE(None)
-    told, nothing = handler(lambda: forks.append(os.getpid())), handler()
-    assert ctypes.CDLL(None).__register_atfork(told, nothing, nothing, None) == 0
-    FORK_HANDLERS.append(told)  # for good: the C library forgets no handler
-    with MariaDbServer() as server:
-        server.create_database("unforked")
-    assert forks == []
-    subprocess.run(["true"], preexec_fn=os.getpid, check=True)
-    assert forks == [os.getpid()]
+    session = (
+        "import ctypes, os, subprocess\n"
+        "from tests.servers.mariadb import MariaDbServer\n"
+        "forks, handler = [], ctypes.CFUNCTYPE(None)\n"
+        "told = handler(lambda: forks.append('fork'))\n"
+        "ctypes.CDLL(None).__register_atfork(told, handler(), handler(), None)\n"
+        "with MariaDbServer() as server:\n"
+        "    server.create_database('unforked')\n"
+        "subprocess.run(['true'])\n"
+        "print(len(forks))\n"
+        "subprocess.run(['true'], preexec_fn=os.getpid)\n"
+        "print(len(forks))\n"
+    )
+    run = subprocess.run([sys.executable, "-c", session], capture_output=True, text=True, check=True, cwd=_root())
+    assert run.stdout.split() == ["0", "1"]
 
 
 @pytest.mark.parametrize("trial", TRIALS)
