@@ -82,8 +82,7 @@ class _Connection(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         self._buffer = buffer = self._buffer + data if self._buffer else data
-        head = buffer.find(b"\r\n\r\n")
-        if head < 0 or len(buffer) < head + 4 + _length(buffer, head):
+        if not is_whole(buffer):
             return
         self._buffer = b""
         self._window.count(time.perf_counter() - self._sent, buffer.startswith(b"HTTP/1.1 2"))
@@ -107,19 +106,27 @@ class _Connection(asyncio.Protocol):
         self._transport.close()
 
 
-def _length(buffer: bytes, head: int) -> int:
-    """The length of the body that the answer's head announces."""
-    at = buffer.find(b"content-length: ", 0, head)
-    return int(buffer[at + 16 : buffer.find(b"\r\n", at)]) if at >= 0 else 0
+def is_whole(answer: bytes) -> bool:
+    """Whether what has come in is an answer with as many bytes of a body as its head announces."""
+    head = answer.find(b"\r\n\r\n")
+    if head < 0:
+        return False
+    at = answer.find(b"content-length: ", 0, head)
+    return len(answer) >= head + 4 + (int(answer[at + 16 : answer.find(b"\r\n", at)]) if at >= 0 else 0)
+
+
+def request(path: str, body: str, number: int) -> bytes:
+    """A POST; `@@` in the body becomes the number."""
+    content = body.replace("@@", str(number)).encode()
+    return (
+        f"POST {path} HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-type: application/json\r\n"
+        f"content-length: {len(content)}\r\n\r\n"
+    ).encode() + content
 
 
 def _requests(job: Job) -> Iterator[bytes]:
     for number, body in enumerate(itertools.cycle(job.bodies)):
-        content = body.replace("@@", str(number)).encode()
-        yield (
-            f"POST {job.path} HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-type: application/json\r\n"
-            f"content-length: {len(content)}\r\n\r\n"
-        ).encode() + content
+        yield request(job.path, body, number)
 
 
 async def run(job: Job) -> Load:

@@ -8,7 +8,8 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
 
@@ -78,6 +79,17 @@ def run_pinned(module: str, job: bytes, core: int | None = LOAD_CORE, timeout_s:
     pinned = [] if core is None else ["taskset", "--cpu-list", str(core)]
     command = [*pinned, sys.executable, "-m", module]
     return subprocess.run(command, input=job, stdout=subprocess.PIPE, check=True, cwd=ROOT, timeout=timeout_s).stdout
+
+
+@contextmanager
+def pinned(core: int) -> Iterator[None]:
+    """This thread, and those that it starts within the block, on one core."""
+    before = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, {core})
+    try:
+        yield
+    finally:
+        os.sched_setaffinity(0, before)
 
 
 class Server:

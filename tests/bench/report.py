@@ -1,4 +1,4 @@
-"""The tables, made from the JSON files: printed at the end of a run, and put into docs/performance.md.
+"""The tables of the JSON files: printed at the end of a run, and put into docs/performance.md.
 
 `python -m tests.bench.report` rewrites what stands there between `<!-- figures: NAME -->` and `<!-- end -->`, and draws
 the plots anew.
@@ -7,200 +7,16 @@ the plots anew.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
 
 from tests.bench import plots, results
 from tests.bench.processes import ROOT
+from tests.bench.tables import TABLES
 
 PAGE = ROOT / "docs" / "performance.md"
 
-Figures = Mapping[str, Any]
 _MARKED = re.compile(r"(<!-- figures: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
-
-
-def _table(head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
-    lines = [head, ["---"] * len(head), *rows]
-    return "\n".join("| " + " | ".join(map(str, line)) + " |" for line in lines)
-
-
-def _hot_path(found: Figures) -> str:
-    rows = [
-        (
-            one["path"],
-            one["connections"],
-            one["server"],
-            f"{one['figures']['per_second']:,.0f}",
-            f"{one['throughput_ratio']:.2f}",
-            one["figures"]["p50_ms"],
-            one["figures"]["p99_ms"],
-            f"{one['figures']['cpu_us']:.0f}",
-            f"{one['cpu_ratio']:.2f}",
-        )
-        for one in found["points"]
-    ]
-    head = ("path", "connections", "server", "requests/s", "× no-op", "p50 ms", "p99 ms", "CPU µs", "CPU × no-op")
-    return _table(head, rows)
-
-
-def _stages(found: Figures) -> str:
-    return _table(("stage", "CPU µs a request"), [(one["name"], f"{one['cpu_us']:.1f}") for one in found["stages"]])
-
-
-def _group_commit(found: Figures) -> str:
-    rates = {(one["store"], one["callers"]): one["per_second"] for one in found["rates"]}
-    stores, callers = list(dict.fromkeys(store for store, _ in rates)), sorted({count for _, count in rates})
-    rows = [
-        (store, *(f"{rates[store, count]:,.0f}" for count in callers), f"{rates[store, 64] / rates[store, 1]:.1f}")
-        for store in stores
-    ]
-    return _table(("selections recorded a second", *(f"{count} callers" for count in callers), "64 over 1"), rows)
-
-
-def _growth(found: Figures) -> str:
-    tables = []
-    for name, what in (("by_entries", "feedback entries"), ("by_lessons", "promoted lessons")):
-        rows = [
-            (
-                one["path"],
-                f"{one['size']:,}",
-                one["figures"]["p50_ms"],
-                f"{one['figures']['cpu_us']:.0f}",
-                f"{one['cpu_growth']:.2f}",
-            )
-            for one in found[name]
-        ]
-        tables.append(_table(("path", what, "p50 ms", "CPU µs", "CPU × smallest"), rows))
-    reads = [
-        (one["what"], f"{one['size']:,}", one["times"]["p50_ms"], one["times"]["p99_ms"]) for one in found["reads"]
-    ]
-    tables.append(_table(("read", "feedback entries", "p50 ms", "p99 ms"), reads))
-    held = [
-        (f"{int(size):,}", one["memory"]["resident"], one["memory"]["own"], one["started_in_s"])
-        for size, one in found["memory"].items()
-    ]
-    tables.append(_table(("promoted lessons", "resident MB", "own MB", "start s"), held))
-    return "\n\n".join(tables)
-
-
-def _search(found: Figures) -> str:
-    rows = [
-        (
-            f"{one['lessons']:,}",
-            f"{one['vectors']:,} × {one['dimension']:,}",
-            one["index"]["p50_ms"],
-            one["numpy"]["p50_ms"],
-            f"{one['index']['p50_ms'] / one['numpy']['p50_ms']:.2f}",
-            f"{one['index']['cpu_ms'] / one['numpy']['cpu_ms']:.2f}",
-            f"{one['recall']:.3f}",
-            one["whole_search"]["p50_ms"],
-            f"{one['memory']['own'] - one['memory_before']['own']:,.0f}",
-            one["phrase"]["p50_ms"],
-            one["like"]["p50_ms"],
-            f"{one['like']['p50_ms'] / one['phrase']['p50_ms']:.0f}",
-        )
-        for one in found["catalogs"]
-    ]
-    head = (
-        *("lessons", "vectors", "top-10 ms", "NumPy ms", "×", "CPU ×", "recall@10", "whole search ms", "catalog MB"),
-        *("phrase ms", "LIKE ms", "faster ×"),
-    )
-    return _table(head, rows)
-
-
-def _catalog_changes(found: Figures) -> str:
-    rows = [
-        (
-            f"{one['lessons']:,}",
-            one["promotion"]["p50_ms"],
-            one["promotion"]["cpu_ms"],
-            one["matchable"]["p50_ms"],
-            one["matchable"]["cpu_ms"],
-            one["refresh"]["p50_ms"],
-            one["refresh"]["cpu_ms"],
-            f"{1e3 * one['look']['p50_ms']:.1f}",
-        )
-        for one in found["catalogs"]
-    ]
-    head = (
-        *("lessons", "promotion ms", "its CPU ms", "matchable after ms", "CPU ms until then"),
-        *("noticed elsewhere ms", "its CPU ms", "look without change µs"),
-    )
-    return _table(head, rows)
-
-
-def _llm_path(found: Figures) -> str:
-    one = found["found"]
-    row = (
-        f"{one['lessons']:,}",
-        one["invoke"]["p50_ms"],
-        one["exchange"]["p50_ms"],
-        one["sdk"]["p50_ms"],
-        one["added_ms"],
-        one["own_ms"],
-        round(one["invoke"]["cpu_us"] / 1e3, 2),
-    )
-    head = ("lessons", "invoke p50 ms", "bare exchange ms", "the SDK's ms", "added ms", "without the SDK ms", "CPU ms")
-    return _table(head, [row])
-
-
-def _start_up(found: Figures) -> str:
-    rows = [
-        (one["server"], one["start_s"], one["longest_s"], one["resident_mb"], one["own_mb"]) for one in found["servers"]
-    ]
-    table = _table(("server", "start s (median)", "longest s", "resident MB", "own MB"), rows)
-    return f"{table}\n\nOf the heavy modules it imports: {', '.join(found['imported']) or 'none'}."
-
-
-def _peers(found: Figures) -> str:
-    base = found["found"][0]
-    rows: list[Sequence[object]] = []
-    for one in found["found"]:
-        if one["problem"] is not None:
-            rows.append((one["name"], one["problem"], "", "", "", ""))
-            continue
-        ratios = [f"{one[what]['p50_ms'] / base[what]['p50_ms']:.1f}" for what in ("search", "add")]
-        whole = one["promotion"]["p50_ms"] if one["promotion"] else ""
-        rows.append((one["name"], one["search"]["p50_ms"], ratios[0], one["add"]["p50_ms"], ratios[1], whole))
-    return _table(("", "top-10 ms", "× ours", "durable add ms", "× ours", "whole promotion ms"), rows)
-
-
-def _vector_stores(found: Figures) -> str:
-    rows: list[Sequence[object]] = []
-    for one in found["stores"]:
-        held = (one["store"], f"{one['lessons']:,}", one["seconds_to_fill"], f"{one['memory_mb']:,.0f}")
-        if one["problem"] is not None:
-            rows.append((*held, one["problem"], "", "", "", ""))
-            continue
-        times = (one["nearest"]["p50_ms"], one["nearest"]["p99_ms"], one["nearest_in_a_bin"]["p50_ms"])
-        rows.append((*held, *times, one["change"]["p50_ms"], f"{one['recall']:.3f}"))
-    head = (
-        "store",
-        "lessons",
-        "filled in s",
-        "MB",
-        "top-10 p50 ms",
-        "p99 ms",
-        "in a bin ms",
-        "one change ms",
-        "recall@10",
-    )
-    return _table(head, rows)
-
-
-TABLES: Mapping[str, Callable[[Figures], str]] = {
-    "hot_path": _hot_path,
-    "stages": _stages,
-    "group_commit": _group_commit,
-    "growth": _growth,
-    "search": _search,
-    "catalog_changes": _catalog_changes,
-    "llm_path": _llm_path,
-    "start_up": _start_up,
-    "peers": _peers,
-    "vector_stores": _vector_stores,
-}
 
 
 def text(folder: Path, names: Iterable[str]) -> str:
@@ -211,6 +27,11 @@ def text(folder: Path, names: Iterable[str]) -> str:
         if found is not None:
             parts.append(f"## {name}\n\n{TABLES[name](found)}\n")
     return "\n".join(parts)
+
+
+def filled(page: str) -> str:
+    """The page with the tables of what is measured now."""
+    return _MARKED.sub(_filled, page)
 
 
 def _filled(mark: re.Match[str]) -> str:
@@ -229,7 +50,7 @@ def _filled(mark: re.Match[str]) -> str:
 
 def main() -> None:
     """Brings the page and its plots up to date."""
-    PAGE.write_text(_MARKED.sub(_filled, PAGE.read_text()))
+    PAGE.write_text(filled(PAGE.read_text()))
     plots.draw(results.HERE, ROOT / "docs" / "images")
 
 

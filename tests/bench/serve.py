@@ -1,4 +1,4 @@
-"""One of the servers that are compared: `python -m tests.bench.serve floor|naive|service --port N`.
+"""One of the servers that are compared: `python -m tests.bench.serve floor|naive|service|staged --port N`.
 
 All run in the same kind of process: uvicorn with uvloop and httptools, no access log.
 """
@@ -13,6 +13,7 @@ APPS = {
     "floor": "tests.bench.floor:app",
     "naive": "tests.bench.naive:app",
     "service": "memorygrid_incorporator.main:app",
+    "staged": "tests.bench.staged:app",
 }
 
 
@@ -23,6 +24,7 @@ def main() -> None:
     given = parser.parse_args()
     uvicorn.run(
         APPS[given.kind],
+        factory=given.kind == "staged",
         host="127.0.0.1",
         port=given.port,
         loop="uvloop",

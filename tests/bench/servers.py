@@ -29,8 +29,10 @@ def naive(work: Path, catalog: Lessons, entries: int) -> Server:
     return Server([*_SERVE, "naive"], log=work / "naive.log", environment=environment)
 
 
-def service(work: Path, catalog: Lessons, entries: int, **settings: str) -> Server:
-    """The service. Failures never reach the threshold, so that the catalog stays as it is."""
+def service(work: Path, catalog: Lessons, entries: int, kind: str = "service", **settings: str) -> Server:
+    """The service; as `kind` "staged" it times its stages. Failures never reach the threshold, so that the catalog
+    stays as it is.
+    """
     feedback = _feedback(work, entries, f"service-{len(list(work.iterdir()))}")
     environment = {
         "MG_TIDB_DSN": catalog.dsn,
@@ -42,7 +44,7 @@ def service(work: Path, catalog: Lessons, entries: int, **settings: str) -> Serv
         "ANTHROPIC_API_KEY": "",
         **settings,
     }
-    return Server([*_SERVE, "service"], log=feedback.with_suffix(".log"), environment=environment)
+    return Server([*_SERVE, kind], log=feedback.with_suffix(".log"), environment=environment)
 
 
 def invoke_bodies(rules: int = RULES) -> Sequence[str]:

@@ -1,10 +1,10 @@
-"""Times of calls that are made one after the other."""
+"""Times of calls that are made one after the other, and of their parts."""
 
 from __future__ import annotations
 
 import statistics
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 
 import msgspec
 
@@ -47,3 +47,18 @@ async def of_each_awaited(calls: Sequence[Callable[[], Awaitable[object]]]) -> T
         await call()
         took.append(time.perf_counter() - began)
     return summary(took, time.process_time() - cpu)
+
+
+class Stage(msgspec.Struct, frozen=True, kw_only=True):
+    """The median of one part, in milliseconds."""
+
+    name: str
+    p50_ms: float
+
+
+def stages(of_each_call: Sequence[Mapping[str, float]]) -> list[Stage]:
+    """From the seconds that each part took in each call; the parts in the order of the first call."""
+    return [
+        Stage(name=name, p50_ms=round(1e3 * statistics.median(one[name] for one in of_each_call), 4))
+        for name in of_each_call[0]
+    ]

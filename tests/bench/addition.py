@@ -1,0 +1,111 @@
+"""Where the time of a durable addition goes, and what the disk alone takes for as many bytes.
+
+The times are taken around the service's own objects while it stores a lesson. The floors are a transaction of SQLite
+by itself, and a flush by itself, each with one row of the size of a lesson's three vectors.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing, contextmanager
+from pathlib import Path
+from unittest import mock
+
+from sqlalchemy import Connection
+
+from adapters.sql import dialects
+from application.learner.ports import LessonChange
+from entrypoints.container import LearnerContainer
+from tests.bench.timing import Times, of_each
+
+STATEMENTS = "the statements before COMMIT"
+COMMIT = "COMMIT"
+HOPS = "to the store's thread and back, and the rest"
+INDEX = "taking over into the vector index"
+
+ROW_BYTES = 3 * 1_024 * 4
+
+_ROW = os.urandom(ROW_BYTES)
+_SETTINGS = ("journal_mode = WAL", "synchronous = FULL", "wal_autocheckpoint = 10000")
+
+
+class Addition:
+    """Stores promoted copies and has the index take them over. `parts` has the seconds of each call's parts."""
+
+    def __init__(self, learner: LearnerContainer) -> None:
+        self._learner = learner
+        self.parts: list[Mapping[str, float]] = []
+
+    async def __call__(self, change: LessonChange) -> None:
+        """Raises `RuntimeError` for a change that is not stored."""
+        store = self._learner.store()
+        with _transaction() as seen:
+            began = time.perf_counter()
+            if change.vectors is None or not await store.change(change):
+                raise RuntimeError(f"lesson {change.lesson.id} was not stored")
+            stored = time.perf_counter()
+        await self._learner.vectors().apply([change.vectors], [], 0)
+        taken_over = time.perf_counter()
+        begun, committing, committed = seen
+        self.parts.append(
+            {
+                STATEMENTS: committing - begun,
+                COMMIT: committed - committing,
+                HOPS: stored - began - (committed - begun),
+                INDEX: taken_over - stored,
+            }
+        )
+
+
+@contextmanager
+def _transaction() -> Iterator[list[float]]:
+    """When the one transaction within the block begins, and when its COMMIT begins and ends."""
+    seen: list[float] = []
+    begin, commit = dialects.begin, dialects.commit
+
+    def begun(connection: Connection) -> None:
+        seen.append(time.perf_counter())
+        begin(connection)
+
+    def committed(connection: Connection) -> None:
+        seen.append(time.perf_counter())
+        commit(connection)
+        seen.append(time.perf_counter())
+
+    with mock.patch.object(dialects, "begin", begun), mock.patch.object(dialects, "commit", committed):
+        yield seen
+
+
+def bare_transaction(folder: Path, times: int) -> Times:
+    """One row in a transaction of SQLite, as durable as the service's, and nothing else."""
+    with closing(sqlite3.connect(folder / "bare.db", isolation_level=None)) as connection:
+        for one in _SETTINGS:
+            connection.execute(f"PRAGMA {one}").fetchall()
+        connection.execute("CREATE TABLE bare (id INTEGER PRIMARY KEY, vectors BLOB NOT NULL)")
+
+        def add() -> None:
+            connection.execute("BEGIN IMMEDIATE")
+            connection.execute("INSERT INTO bare (vectors) VALUES (?)", (_ROW,))
+            connection.execute("COMMIT")
+
+        return _measured(add, times)
+
+
+def bare_flush(folder: Path, times: int) -> Times:
+    """A row's bytes written at the end of a file that grows, and flushed."""
+    with (folder / "bare").open("ab", buffering=0) as file:
+
+        def add() -> None:
+            file.write(_ROW)
+            os.fdatasync(file.fileno())
+
+        return _measured(add, times)
+
+
+def _measured(add: Callable[[], None], times: int) -> Times:
+    for _ in range(10):
+        add()
+    return of_each([add] * times)
