@@ -11,7 +11,7 @@ from domain.feedback.escalation import State
 from entrypoints.cli.decisions import one_by_one
 from entrypoints.cli.failures import ExitCode, Failure
 from entrypoints.cli.options import EVERYWHERE, AsJson, Limit, OfLesson, examples
-from entrypoints.cli.session import Session
+from entrypoints.cli.session import Session, Use
 from entrypoints.cli.terminal import moment, on_one_line, print_json, print_table, remark
 
 if TYPE_CHECKING:
@@ -93,5 +93,5 @@ def retry(
         await one_by_one(ids, retry_one, "made due")
         return len(ids)
 
-    if not Session.of(context).ask(work, of_feedback=True):
+    if not Session.of(context).ask(work, Use.CHANGES, of_feedback=True):
         remark("none has failed for good")

@@ -15,7 +15,7 @@ from entrypoints.cli.failures import ExitCode, Failure
 from entrypoints.cli.lesson_files.results import Form, Imported, Result, Saved, Saving
 from entrypoints.cli.options import AsJson, OfBin, OfStatus, examples
 from entrypoints.cli.progress import each
-from entrypoints.cli.session import Session
+from entrypoints.cli.session import Session, Use
 from entrypoints.cli.terminal import print_json, remark, say
 from entrypoints.escaping import escaped
 
@@ -75,7 +75,8 @@ def import_lessons(
     if not read:
         raise Failure("there are no lessons at these paths", ExitCode.NO)
     done = Session.of(context).ask(
-        lambda service: importing.bring_in(service, read, again=again, dry_run=dry_run), adds=True
+        lambda service: importing.bring_in(service, read, again=again, dry_run=dry_run),
+        Use.TRIES if dry_run else Use.ADDS,
     )
     if as_json:
         print_json(done)

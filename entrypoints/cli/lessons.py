@@ -25,7 +25,7 @@ from entrypoints.cli.options import (
     user_name,
 )
 from entrypoints.cli.said import Said
-from entrypoints.cli.session import Session
+from entrypoints.cli.session import Session, Use
 from entrypoints.cli.terminal import on_one_line, print_json, remark, say
 from entrypoints.cli.views import lesson_sheet, lesson_table, log_table
 
@@ -138,7 +138,7 @@ def add(
         from entrypoints.cli import texts  # noqa: PLC0415 - loads YAML
 
         draft = texts.in_editor(draft)
-    added = Session.of(context).ask(lambda service: service.inject([draft]), adds=True)[0]
+    added = Session.of(context).ask(lambda service: service.inject([draft]), Use.ADDS)[0]
     if as_json:
         print_json(added)
     else:
@@ -154,7 +154,7 @@ def disable(context: typer.Context, lesson_ids: LessonIds, note: Note = None, re
     """
     said = Said(reviewer=reviewer or user_name(), note=note)
     said_of = dict.fromkeys(lesson_ids, said)
-    Session.of(context).ask(lambda service: decide_all(service, Decision.DISABLE, said_of))
+    Session.of(context).ask(lambda service: decide_all(service, Decision.DISABLE, said_of), Use.CHANGES)
 
 
 @app.command("erase", epilog=examples({"memorygrid lessons erase ID --yes": "without the question, for scripts"}))
@@ -174,4 +174,4 @@ def erase(context: typer.Context, lesson_ids: LessonIds, yes: Yes = False) -> No
 
         await one_by_one(lesson_ids, erase_one, "erased")
 
-    Session.of(context).ask(work)
+    Session.of(context).ask(work, Use.CHANGES)

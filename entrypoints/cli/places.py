@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 from enum import Enum
 from pathlib import Path
 
@@ -19,8 +20,14 @@ class Store(Enum):
 
 
 def is_missing(database: Database) -> bool:
-    """Whether it is a SQLite file that is not there yet."""
-    return database.file is not None and not os.path.exists(database.file)  # noqa: PTH110 - raises nothing
+    """Whether it is a SQLite file that is not there yet, or an empty one, which is as good as none."""
+    if database.file is None:
+        return False
+    try:
+        found = Path(database.file).stat()
+    except OSError:
+        return True
+    return stat.S_ISREG(found.st_mode) and found.st_size == 0
 
 
 def check_exists(database: Database, store: Store) -> None:
@@ -30,6 +37,21 @@ def check_exists(database: Database, store: Store) -> None:
         message = (
             f"there is no database at {_path(database)} ({store.value}): run this in the service's working directory, "
             "or set the variable. A new one is made by `memorygrid db upgrade`"
+        )
+        raise Failure(message, ExitCode.USAGE)
+
+
+async def check_tables(database: Database, store: Store) -> None:
+    """Raises `Failure` where the database does not have the tables that this program needs, all of them.
+
+    Raises `StoreUnavailable` where it does not answer.
+    """
+    state = await database.check()
+    if not state.is_up_to_date:
+        found = "no tables" if state.current is None else f"the tables of schema revision {state.current}"
+        message = (
+            f"{database.name} ({store.value}) has {found}, and this program needs those of {state.needed}: "
+            "correct the variable, or run `memorygrid db upgrade`"
         )
         raise Failure(message, ExitCode.USAGE)
 

@@ -24,7 +24,7 @@ from entrypoints.cli.options import (
     user_name,
 )
 from entrypoints.cli.said import Said
-from entrypoints.cli.session import Session
+from entrypoints.cli.session import Session, Use
 from entrypoints.cli.terminal import on_one_line, print_fields, print_json, remark, say
 from entrypoints.cli.views import counts, lesson_sheet, log_table, queue_table
 
@@ -119,7 +119,7 @@ def approve(
         said_of = {one.id: msgspec.structs.replace(said, version=one.version) for one in queue}
         if said_of and not yes:
             typer.confirm(f"Approve all {len(said_of)} lessons that await review?", abort=True, err=True)
-    session.ask(lambda service: decide_all(service, Decision.APPROVE, said_of))
+    session.ask(lambda service: decide_all(service, Decision.APPROVE, said_of), Use.CHANGES)
     if not said_of:
         remark("nothing awaits review")
 
@@ -134,7 +134,7 @@ def reject(
     """
     said = Said(reviewer=reviewer or user_name(), note=note, version=version)
     said_of = dict.fromkeys(lesson_ids, said)
-    Session.of(context).ask(lambda service: decide_all(service, Decision.REJECT, said_of))
+    Session.of(context).ask(lambda service: decide_all(service, Decision.REJECT, said_of), Use.CHANGES)
 
 
 @app.command(
@@ -184,7 +184,7 @@ def edit(
         typer.confirm("Store and promote this?", abort=True, default=True, err=True)
     said = Said(reviewer=reviewer or user_name(), note=note, version=lesson.version)
     try:
-        stored = session.ask(lambda service: service.edit(lesson_id, change, said))
+        stored = session.ask(lambda service: service.edit(lesson_id, change, said), Use.CHANGES)
     except Failure as failure:
         raise texts.keeping(texts.editable(after), failure) from failure
     say(f"edited  {stored.id}  {on_one_line(stored.title)}")

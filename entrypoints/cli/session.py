@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager
+from enum import Enum
 from typing import TYPE_CHECKING, TypeVar
 
 import anyio
@@ -20,6 +21,18 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
+class Use(Enum):
+    """What a command does with the local stores: only `CHANGES` and `ADDS` write, and only `ADDS` makes a new one.
+
+    `TRIES` is a dry run of `ADDS`: where there is no database, it is as if there were an empty one.
+    """
+
+    READS = "reads"
+    TRIES = "tries"
+    CHANGES = "changes"
+    ADDS = "adds"
+
+
 class Session(msgspec.Struct, frozen=True, kw_only=True):
     """`url` None: the local stores that the settings name."""
 
@@ -30,19 +43,19 @@ class Session(msgspec.Struct, frozen=True, kw_only=True):
     def of(cls, context: typer.Context) -> Session:
         return context.ensure_object(cls)
 
-    def ask(self, work: Callable[[Service], Awaitable[T]], *, adds: bool = False, of_feedback: bool = False) -> T:
+    def ask(self, work: Callable[[Service], Awaitable[T]], use: Use = Use.READS, *, of_feedback: bool = False) -> T:
         """What `work` makes of the service. Raises `Failure`.
 
-        Of the local stores, only what `adds` lessons makes a new one; what is `of_feedback` needs both databases.
+        `use` is what it does with the local stores; what is `of_feedback` needs both databases.
         """
 
         async def asked() -> T:
-            async with self._service(adds=adds, of_feedback=of_feedback) as service:
+            async with self._service(use, of_feedback=of_feedback) as service:
                 return await work(service)
 
         return anyio.run(asked)
 
-    def _service(self, *, adds: bool, of_feedback: bool) -> AbstractAsyncContextManager[Service]:
+    def _service(self, use: Use, *, of_feedback: bool) -> AbstractAsyncContextManager[Service]:
         """The service at the address, or over the local stores."""
         if self.url is not None:
             from entrypoints.cli.remote import remote_service  # noqa: PLC0415 - only what is used is loaded
@@ -50,7 +63,7 @@ class Session(msgspec.Struct, frozen=True, kw_only=True):
             return remote_service(self.url, self.api_key)
         from entrypoints.cli.local import local_service  # noqa: PLC0415 - loads the whole service
 
-        return local_service(adds=adds, of_feedback=of_feedback)
+        return local_service(use, of_feedback=of_feedback)
 
     def stores_only(self, what: str) -> None:
         """Raises `Failure` where an address is given for something that is done on the stores themselves."""

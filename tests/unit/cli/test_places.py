@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+import sqlite3
 import subprocess
 import sys
 import tempfile
@@ -21,6 +23,24 @@ from entrypoints.cli.main import main
 main(sys.argv[1:])
 """
 LESSONS, FEEDBACK = "memorygrid_lessons.db", "memorygrid_feedback.db"
+
+
+READING = [
+    ["lessons", "list"],
+    ["lessons", "export", "out"],
+    ["review", "list"],
+    ["match", "flaky_upload"],
+    ["misses"],
+    ["feedback", "list"],
+    ["feedback", "stats"],
+    ["escalations", "list"],
+]
+
+
+def contents(folder: Path) -> dict[str, bytes | None]:
+    """All that lies in the folder, by its path; None for a folder."""
+    found = {str(one.relative_to(folder)): one for one in folder.rglob("*")}
+    return {name: one.read_bytes() if one.is_file() else None for name, one in found.items()}
 
 
 @pytest.mark.parametrize(
@@ -68,6 +88,41 @@ def test_importing_lessons_makes_a_database_and_says_so(bare_home: Path) -> None
     rows = write_rows(bare_home / "rows.jsonl", RETRY)
     assert "a new, empty one is made" in Cli()("lessons", "import", str(rows)).stderr
     assert (bare_home / LESSONS).exists()
+
+
+def test_a_dry_run_of_an_import_makes_no_database(bare_home: Path) -> None:
+    rows = write_rows(bare_home / "rows.jsonl", RETRY, RETRY)
+    done = Cli()("lessons", "import", str(rows), "--dry-run")
+    assert "1 would be imported, 1 known already" in done.stdout
+    assert "a new, empty one" not in done.stderr
+    assert list(bare_home.iterdir()) == [rows]
+
+
+@pytest.mark.parametrize("command", [*READING, ["lessons", "import", "rows.jsonl", "--dry-run"]])
+@pytest.mark.parametrize("start", ["", "CREATE TABLE another_programs (id)"], ids=["empty", "another program's"])
+def test_what_only_reads_makes_no_tables_where_there_are_none(bare_home: Path, command: list[str], start: str) -> None:
+    write_rows(bare_home / "rows.jsonl", RETRY)
+    for name in (LESSONS, FEEDBACK):
+        (bare_home / name).touch()
+        with sqlite3.connect(bare_home / name) as database:
+            database.execute("PRAGMA journal_mode = WAL" if start else "SELECT 1")
+            database.executescript(start)
+        database.close()
+    before = contents(bare_home)
+    tries = command[-1] == "--dry-run"
+    said = Cli()(*command, code=0 if tries else 2)
+    assert tries or "`memorygrid db upgrade`" in " ".join(said.stderr.split())
+    assert contents(bare_home) == before
+
+
+@pytest.mark.parametrize(
+    "command", [["match", "flaky_upload"], ["match", "flaky_upload", "--llm"], ["lessons", "list"]]
+)
+def test_what_only_reads_leaves_the_lessons_folder_alone(stocked: Cli, home: Path, command: list[str]) -> None:
+    shutil.rmtree(home / "lessons")
+    before = contents(home)
+    stocked(*command)
+    assert contents(home) == before
 
 
 @pytest.mark.parametrize(
