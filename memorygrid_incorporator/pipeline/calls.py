@@ -12,6 +12,7 @@ from typing import Final, Literal, TypeVar
 import httpx
 import msgspec
 
+from memorygrid_incorporator.pipeline.bodies import encoded
 from memorygrid_incorporator.pipeline.exchange import Exchange, RetryPolicy
 from memorygrid_incorporator.pipeline.problems import is_no_match, read
 from memorygrid_incorporator.pipeline.step import Step
@@ -59,7 +60,7 @@ class Calls:
     def invoke(
         self, body: InvokeBody, on_no_match: Default | Literal[NoMatch.RAISE]
     ) -> Exchange[ApplierOutcome | Default]:
-        """Ask for a lesson. `on_no_match` is the answer when there is none."""
+        """Ask for a lesson. `on_no_match` is the answer when there is none. Raises `NotSendable`."""
 
         def read_outcome(response: httpx.Response) -> ApplierOutcome | Default:
             if not isinstance(on_no_match, NoMatch) and is_no_match(response):
@@ -69,13 +70,13 @@ class Calls:
         return Exchange(
             url=self._url("/incorporator/invoke"),
             headers=self._headers_with_key(),
-            content=msgspec.json.encode(body),
+            content=encoded(body),
             policy=self._policy,
             read=read_outcome,
         )
 
     def report(self, body: OutcomeBody) -> Exchange[FeedbackEntry]:
-        """Report how a step went."""
+        """Report how a step went. Raises `NotSendable`."""
         return self._report(body, self._policy)
 
     def closing_report(self, step: Step, error: BaseException | None = None) -> Exchange[FeedbackEntry] | None:
@@ -92,7 +93,7 @@ class Calls:
         return Exchange(
             url=self._url("/incorporator/outcome"),
             headers=self._headers_with_key(),
-            content=msgspec.json.encode(body),
+            content=encoded(body),
             policy=policy,
             read=lambda response: read(response, FeedbackEntry),
         )

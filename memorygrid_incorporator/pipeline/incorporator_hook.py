@@ -19,6 +19,7 @@ from typing import Literal, TypeVar, overload
 
 import httpx
 
+from memorygrid_incorporator.pipeline.bodies import NotSendable
 from memorygrid_incorporator.pipeline.calls import RAISE, Calls, NoMatch
 from memorygrid_incorporator.pipeline.exchange import Exchange, RetryPolicy
 from memorygrid_incorporator.pipeline.loops import ClientPerLoop, within
@@ -39,6 +40,7 @@ __all__ = [
     "FeedbackEntry",
     "IncorporatorHookClient",
     "MatchResult",
+    "NotSendable",
     "Step",
     "SyncIncorporatorHookClient",
 ]
@@ -52,9 +54,10 @@ class IncorporatorHookClient:
 
     Every call carries an idempotency key, and is sent again with the same key when its connection is lost or the
     service turns it away (429, 502, 503), at most `attempts` times and for `timeout_s` seconds in all: what is asked
-    or reported once counts once. Whatever goes wrong is an `httpx.HTTPError`: `HTTPStatusError` where the answer is
-    an error (the message holds the service's explanation), `TransportError` where none came in time, and
-    `DecodingError` where it is not what was documented.
+    or reported once counts once. Whatever goes wrong with a call is an `httpx.HTTPError`: `HTTPStatusError` where the
+    answer is an error (the message holds the service's explanation), `TransportError` where none came in time, and
+    `DecodingError` where it is not what was documented. Arguments that JSON cannot carry raise `NotSendable` before
+    anything is sent.
 
     One client serves any number of tasks, event loops and threads, one after the other or side by side. It can be
     closed (`aclose()` or `async with`, and opens again when it is used again), but need not be: its connections end
@@ -140,7 +143,9 @@ class IncorporatorHookClient:
         """Ask which action to take at this step; the service keeps the selection and waits for its outcome.
 
         `on_no_match` is what to answer when no lesson applies, for example None; without it that raises
-        `httpx.HTTPStatusError` with the response's status 404. The contexts hold whatever msgspec can encode.
+        `httpx.HTTPStatusError` with the response's status 404. The contexts hold whatever msgspec can encode: also
+        dates, UUIDs, dataclasses and the like. A NaN, an infinity or any other object in them raises `NotSendable`,
+        which names the field, whatever `on_no_match` says.
         """
         body = InvokeBody(
             session_id=session_id,
@@ -166,7 +171,7 @@ class IncorporatorHookClient:
 
         Updates the latest selection of this step and session, or with `outcome_id` (an `ApplierOutcome.id`) exactly
         that one; a 404 where there is none. A failure counts against the `lesson`, unless `failure_class` is
-        `infrastructure`. `detail` is kept with the entry.
+        `infrastructure`. `detail` is kept with the entry; one that JSON cannot carry raises `NotSendable`.
         """
         body = OutcomeBody(
             problem_solving_step_ref=step_id,

@@ -37,7 +37,8 @@ class Step:
         """Report a failure, whatever the block does next.
 
         `failure_class` says whose fault it is: the `lesson`'s (so also without one), which counts towards its
-        escalation, or the `infrastructure`'s, which does not. `detail` is any JSON object.
+        escalation, or the `infrastructure`'s, which does not. `detail` is any JSON object; with one that
+        JSON cannot carry, the report raises `NotSendable`.
         """
         self._verdict = self._body("failure", failure_class, detail)
 

@@ -17,7 +17,7 @@ FailureClass = Literal["lesson", "infrastructure"]
 
 
 class InvokeBody(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """The body of `POST /incorporator/invoke`. The contexts may hold whatever msgspec can encode."""
+    """The body of `POST /incorporator/invoke`. The contexts may hold whatever `bodies` can encode."""
 
     session_id: str
     problem_solving_step_ref: str

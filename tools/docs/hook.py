@@ -31,6 +31,8 @@ def hook_page() -> str:
         "## Step",
         _text(hook.Step),
         *(part for name in ("succeed", "fail") for part in _method(hook.Step, name)),
+        "## NotSendable",
+        "A `ValueError`. " + _text(hook.NotSendable),
         *(part for shape in (hook.ApplierOutcome, hook.MatchResult, hook.FeedbackEntry) for part in _shape(shape)),
     )
 

@@ -7,6 +7,8 @@ from abc import abstractmethod
 from collections.abc import Callable, Mapping
 from typing import Protocol, TypedDict
 
+from typing_extensions import NotRequired
+
 from memorygrid_incorporator.pipeline.incorporator_hook import (
     ApplierOutcome,
     FailureClass,
@@ -23,6 +25,7 @@ class Query(TypedDict):
     problem_type: str
     current_task_context: Mapping[str, object]
     system_state: Mapping[str, object]
+    additional_caller_data: NotRequired[Mapping[str, object]]
 
 
 QUERY: Query = {
@@ -41,7 +44,7 @@ class Caller(Protocol):
     def invoke(self) -> ApplierOutcome: ...
 
     @abstractmethod
-    def invoke_or_none(self) -> ApplierOutcome | None: ...
+    def invoke_or_none(self, query: Query = QUERY) -> ApplierOutcome | None: ...
 
     @abstractmethod
     def report(
@@ -67,8 +70,8 @@ class AsyncCaller(Caller):
     def invoke(self) -> ApplierOutcome:
         return asyncio.run(self.hook.invoke(**QUERY))
 
-    def invoke_or_none(self) -> ApplierOutcome | None:
-        return asyncio.run(self.hook.invoke(**QUERY, on_no_match=None))
+    def invoke_or_none(self, query: Query = QUERY) -> ApplierOutcome | None:
+        return asyncio.run(self.hook.invoke(**query, on_no_match=None))
 
     def report(
         self,
@@ -98,8 +101,8 @@ class SyncCaller(Caller):
     def invoke(self) -> ApplierOutcome:
         return self.hook.invoke(**QUERY)
 
-    def invoke_or_none(self) -> ApplierOutcome | None:
-        return self.hook.invoke(**QUERY, on_no_match=None)
+    def invoke_or_none(self, query: Query = QUERY) -> ApplierOutcome | None:
+        return self.hook.invoke(**query, on_no_match=None)
 
     def report(
         self,

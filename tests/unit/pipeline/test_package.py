@@ -27,9 +27,13 @@ def test_the_package_says_that_it_is_typed() -> None:
 
 
 def test_every_public_name_is_there() -> None:
-    assert {"IncorporatorHookClient", "SyncIncorporatorHookClient", "ApplierOutcome", "FeedbackEntry"} <= {
-        name for name in incorporator_hook.__all__ if hasattr(incorporator_hook, name)
-    }
+    assert {
+        "IncorporatorHookClient",
+        "SyncIncorporatorHookClient",
+        "ApplierOutcome",
+        "FeedbackEntry",
+        "NotSendable",
+    } <= {name for name in incorporator_hook.__all__ if hasattr(incorporator_hook, name)}
 
 
 async def the_types_say_what_comes_back(
