@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import re
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Final
@@ -49,9 +50,12 @@ class RuleSet:
 
 
 def parse_rules(text: bytes, name: str) -> RuleSet:
-    """The rules in a file's text. Raises `InvalidConfiguration` with the file's `name`, the line and the reason."""
+    """The rules in a file's text, which may begin with UTF-8's byte order mark, as editors on Windows write it.
+
+    Raises `InvalidConfiguration` with the file's `name`, the line and the reason.
+    """
     try:
-        return _parsed(text, name)
+        return _parsed(text.removeprefix(codecs.BOM_UTF8), name)
     except RecursionError as error:
         raise InvalidConfiguration(f"{name}, line 1: nested too deeply for a rules file") from error
 

@@ -72,6 +72,6 @@ def _payload(text: str) -> JsonObject | None:
 def _read(file: Path) -> str:
     try:
         raw = sys.stdin.buffer.read() if str(file) == "-" else file.read_bytes()
-        return raw.decode("utf-8")
+        return raw.decode("utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         raise Failure(f"{escaped(str(file))} cannot be read: {error}", ExitCode.USAGE) from error

@@ -33,7 +33,7 @@ def edited(text: str, name: str) -> str:
             message = f"the editor {command[0]} cannot be run ({error}): nothing was changed"
             raise Failure(message, ExitCode.USAGE) from error
         try:
-            return file.read_bytes().decode("utf-8")
+            return file.read_bytes().decode("utf-8-sig")
         except (OSError, UnicodeDecodeError) as error:
             raise Failure(
                 f"what the editor left cannot be read ({error}): nothing was changed", ExitCode.USAGE

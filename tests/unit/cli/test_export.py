@@ -14,6 +14,7 @@ FILES = {
     "pdf-forms/SKILL.md": SKILL,
     "crlf/SKILL.md": "---\r\nname: crlf\r\ndescription: |\r\n  Two\r\n  lines\r\n---\r\n\r\nBody\r\n\r\n\r\n",
     "no-end/SKILL.md": "---\nname: no-end\ndescription: 'It''s short'\n---\nno line end, trailing spaces  ",
+    "bom/SKILL.md": "\ufeff---\nname: bom\ndescription: A skill with a mark\n---\nBody\n",
     "runbooks/disk-full.md": RUNBOOK,
     "runbooks/deep/bom.markdown": "\ufeff---\ntitle: 'With a mark'\n---\nBody",
     "runbooks/bare.md": "---\n---\n# Only a heading\n",
@@ -23,11 +24,11 @@ FILES = {
 def test_skills_and_runbooks_come_back_byte_for_byte(cli: Cli, home: Path) -> None:
     _write(home / "in", FILES)
     cli("lessons", "import", "in")
-    assert "6 lessons in 6 files below out: 6 written" in cli("lessons", "export", "out").stdout
+    assert "7 lessons in 7 files below out: 7 written" in cli("lessons", "export", "out").stdout
     assert _read(home / "out") == {name: text.encode() for name, text in FILES.items()}
     cli("review", "approve", "--all", "--yes")
-    assert "6 unchanged" in cli("lessons", "export", "out").stdout
-    assert "0 imported, 6 known already" in cli("lessons", "import", "out").stdout
+    assert "7 unchanged" in cli("lessons", "export", "out").stdout
+    assert "0 imported, 7 known already" in cli("lessons", "import", "out").stdout
 
 
 def test_a_lesson_that_was_edited_comes_back_as_it_is_now_under_its_files_name(cli: Cli, home: Path) -> None:

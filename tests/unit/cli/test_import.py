@@ -192,6 +192,12 @@ def test_a_dry_run_imports_nothing(cli: Cli, folder: Path) -> None:
     assert cli.json("lessons", "list") == []
 
 
+def test_json_lines_may_begin_with_a_byte_order_mark(cli: Cli, home: Path) -> None:
+    rows = write_rows(home / "rows.jsonl", RETRY, PRICES)
+    rows.write_bytes(b"\xef\xbb\xbf" + rows.read_bytes())
+    assert "2 imported" in cli("lessons", "import", str(rows)).stdout
+
+
 def test_bin_and_source_are_for_lessons_that_name_none(cli: Cli, home: Path) -> None:
     bare = write_rows(home / "rows.jsonl", {"title": "Bare", "body": "b"}, RETRY)
     cli("lessons", "import", str(bare), "--bin", "knowledge_base", "--source", "import")

@@ -27,6 +27,15 @@ def test_the_text_may_come_from_a_file_or_from_standard_input(cli: Cli, home: Pa
     assert cli.json("lessons", "list", "--query", "B")[0]["body"] == "piped in"
 
 
+def test_the_byte_order_mark_of_a_text_file_is_no_part_of_the_lesson(
+    cli: Cli, home: Path, set_editor: SetEditor
+) -> None:
+    (home / "body.md").write_bytes(b"\xef\xbb\xbfone")
+    assert cli.json("lessons", "add", "--title", "A", "--body-file", "body.md")["body"] == "one"
+    set_editor("path.write_bytes(b'\\xef\\xbb\\xbf' + path.read_bytes() + b'From the editor')")
+    assert cli.json("lessons", "add", "--title", "B")["body"] == "From the editor"
+
+
 def test_without_a_text_the_editor_opens_on_what_is_known(cli: Cli, set_editor: SetEditor) -> None:
     set_editor("assert 'title: \"Known\"' in path.read_text()\npath.write_text(path.read_text() + 'From the editor')")
     assert "added" in cli("lessons", "add", "--title", "Known", "--tag", "x").stdout

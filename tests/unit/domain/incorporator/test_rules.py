@@ -37,6 +37,10 @@ def test_the_documented_file_is_read() -> None:
     )
 
 
+def test_a_file_may_begin_with_a_byte_order_mark() -> None:
+    assert parse_rules(b"\xef\xbb\xbf" + DOCUMENTED, FILE).all == parse_rules(DOCUMENTED, FILE).all
+
+
 def test_a_rule_without_a_query_looks_for_the_problem_type_and_takes_any_score() -> None:
     (rule,) = parse_rules(b'{"rules": [' + GOOD + b"]}", FILE).all
     assert (rule.query, rule.lookup, rule.min_score) == (None, "a", 0.0)
@@ -98,7 +102,7 @@ def test_a_wrong_rule_is_refused_with_its_line_and_the_reason(rule: bytes, reaso
         (rules_with(GOOD + b","), 4),
         (b'{"rules": [\n]}\n}', 3),
         (b'{"rules": [\n' + GOOD, 2),
-        (b'\xef\xbb\xbf{"rules": []}', 1),
+        (b'\xef\xbb\xbf{\n"rules": 1}', 2),
         (b'{"rules":\n[{"problem_type": "\xff", "target_bin": "skills_base"}]}', 2),
         (b'{"rules": ' + b"[" * 100_000, 1),
     ],
