@@ -29,8 +29,8 @@ demo: setup ## Tell the whole story in a minute: import, review, match, fail, re
 	@$(BIN)/python -m entrypoints.demo
 
 .PHONY: run
-run: setup ## Serve on http://127.0.0.1:8001 with the sample lessons
-	@$(BIN)/python -m entrypoints.demo --serve
+run: setup ## Serve on http://127.0.0.1:8001 with the sample lessons; PORT=8002 for another port
+	@$(BIN)/python -m entrypoints.demo --serve $(if $(PORT),--port $(PORT))
 
 .PHONY: engines
 engines: $(ENGINES_READY) ## Install what the tests need to start PostgreSQL, Milvus and a sentence model themselves

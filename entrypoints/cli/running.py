@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from entrypoints.cli.listening import check_free
 from entrypoints.cli.options import START, examples
 
 
@@ -72,17 +73,20 @@ def serve(
     Without any setting: SQLite files in the current directory, no language model. Without keys (MG_API_KEYS) the
     service answers clients on its own machine only. Like uvicorn with the app's name, with bounds on what a
     request's head may take besides. Requests in flight get 10 seconds to finish. The API describes itself at /schema.
+    The exit code is 2 where the port is taken.
     """
     import uvicorn  # noqa: PLC0415 - other commands need none of it
 
     from entrypoints.http.protocol import BoundedHttp  # noqa: PLC0415
 
     name, usual = _APPS[which]
+    port = usual if port is None else port
+    check_free(host, port, otherwise="--port")
     signal.signal(signal.SIGTERM, _end)  # uvicorn hands the signal on when all is finished
     uvicorn.run(
         name,
         host=host,
-        port=usual if port is None else port,
+        port=port,
         access_log=access_log,
         http=BoundedHttp,
         timeout_graceful_shutdown=_TO_FINISH_S,
@@ -112,7 +116,7 @@ def demo(
     """Tell the whole story in a minute: lessons are imported, reviewed, matched; one fails and is repaired.
 
     A real service runs for it, with databases of its own. Yours are never touched, and no MG_* setting is read.
-    The exit code is 1 where something did not come out as it should.
+    The exit code is 1 where something did not come out as it should, 2 where the port of --serve is taken.
     """
     from entrypoints.demo import run  # noqa: PLC0415 - other commands need none of it
 

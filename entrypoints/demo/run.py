@@ -15,12 +15,13 @@ import msgspec
 
 from application.learner.ports import LessonFilter
 from entrypoints.cli.failures import ExitCode, Failure
+from entrypoints.cli.listening import check_free
 from entrypoints.cli.remote import remote_service
 from entrypoints.cli.terminal import console
 from entrypoints.demo import samples
 from entrypoints.demo.folder import FolderTaken, remove, serving_folder, story_folder
 from entrypoints.demo.narrator import Narrator
-from entrypoints.demo.service import ServiceFailed, ServiceProcess
+from entrypoints.demo.service import HOST, ServiceFailed, ServiceProcess
 from entrypoints.demo.story import Story, seed
 from memorygrid_incorporator.pipeline.incorporator_hook import IncorporatorHookClient
 
@@ -57,6 +58,8 @@ def tell_story(base: Path, *, keep: bool) -> None:
 def serve(base: Path, *, port: int, fresh: bool) -> None:
     """Serves the sample lessons on `port` until interrupted. What happens is kept for the next time, unless `fresh`."""
     told = Narrator(console(widest=_WIDEST))
+    another = "--port" if _command() == "memorygrid" else "make run PORT=…, or --port"
+    check_free(HOST, port, otherwise=another)
     try:
         folder = serving_folder(base, fresh=fresh)
     except FolderTaken as error:

@@ -10,6 +10,8 @@ import time
 from pathlib import Path
 from types import TracebackType
 
+#: Where the service listens: this machine only.
+HOST = "127.0.0.1"
 _ROOT = Path(__file__).parents[2]
 _ADDRESS = re.compile(r"running on (http://[\d.]+:\d+)")
 _START_S = 60.0
@@ -38,7 +40,7 @@ class ServiceProcess:
 
     def __enter__(self) -> ServiceProcess:
         command = [sys.executable, "-m", "uvicorn", "memorygrid_incorporator.main:app", "--app-dir", str(_ROOT)]
-        command += ["--host", "127.0.0.1", "--port", str(self._port), "--workers", "1", "--no-access-log"]
+        command += ["--host", HOST, "--port", str(self._port), "--workers", "1", "--no-access-log"]
         with self._log.open("wb") as log:
             self._process = subprocess.Popen(  # noqa: S603 - our own interpreter and arguments
                 command, cwd=self._folder, env=self._environment(), stdin=subprocess.DEVNULL, stdout=log, stderr=log
