@@ -102,7 +102,8 @@ class ExplainMatch:
             notes.append("the language model was not asked (add ?llm=true): the top hit stands in for its choice")
             llm = matched(found[0].copy, MatcherName.LLM, found[0].hit.similarity)
             if self._llm.fallback(found, FallbackReason.LLM_UNAVAILABLE) is None:
-                notes.append("the top hit is below the floor: an invoke that cannot ask a model would not take it")
+                instead = "answer no match" if dsl is None else "take the rule's hit"
+                notes.append(f"the top hit is below the floor: an invoke without a model would {instead}")
         return better(dsl, llm) if self._mode is StrategyMode.BEST_OF_BOTH else llm or dsl
 
 

@@ -76,9 +76,10 @@ def match(
 ) -> None:
     """Tell which lesson an invoke would find, and why: a dry run.
 
-    Nothing is recorded. The exit code is 1 where no lesson is found. The candidates are shown best first: the hit of
-    the DSL rule, then those that the language model is offered. A score is 1 where title or body hold the whole query
-    text, else the similarity, from 0 to 1.
+    Nothing is recorded. The exit code is 1 where no lesson is found. Without --llm the most similar lesson stands in
+    for the model's choice, and a note says so where an invoke without a model would answer no match. The candidates are
+    shown best first: the hit of the DSL rule, then those that the language model is offered. A score is 1 where title
+    or body hold the whole query text, else the similarity, from 0 to 1.
     """
     query = QueryInput(
         session_id="memorygrid-match",

@@ -136,7 +136,7 @@ OWN: Mapping[str, str] = {
     "LogAnswer.actor": "The name of the key that did it, or what did it by itself.",
     "LogAnswer.detail": "What belongs to the event: reviewer, note, what was changed.",
     "Alive.status": "Always `ok`.",
-    "Ready.status": "`degraded` where requests can be served, but something is wrong.",
+    "Ready.status": "`degraded` where requests can be served, but something is wrong, or no language model is set up.",
     "Ready.checks": "What is wrong with each part; null: nothing. Strangers do not see it.",
 }
 

@@ -46,7 +46,9 @@ async def health(_: Readiness, call: Call) -> Answer:
 async def ready(readiness: Readiness, call: Call) -> Answer:
     """Whether the service can serve
 
-    503 where requests cannot be served; `degraded` where they can, but something is wrong.
+    503 where requests cannot be served; `degraded` where they can, but something is wrong or missing, which `checks`
+    names. So it says where no ANTHROPIC_API_KEY is set, and that is fine where none is wanted: rules, templates and
+    similarity do without a language model.
     """
     checks = await readiness()
     if any(check.vital and check.problem for check in checks):

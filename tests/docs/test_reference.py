@@ -44,6 +44,13 @@ def test_every_route_is_on_the_page_of_the_api() -> None:
             assert all(f"### {method.upper()} {path}\n" in page for method in methods), path
 
 
+@pytest.mark.parametrize("page", pages(), ids=name_of)
+def test_where_degraded_is_shown_it_is_said_that_without_a_model_it_is_so_and_fine(page: Path) -> None:
+    text = " ".join(page.read_text(encoding="utf-8").split())
+    if "`degraded`" in text:
+        assert re.search(r"ANTHROPIC_API_KEY.{0,150}is fine", text), name_of(page)
+
+
 def test_every_page_is_in_the_navigation_and_there() -> None:
     config = yaml.safe_load((PROJECT / "mkdocs.yml").read_text(encoding="utf-8"))
     named = sorted(_pages_in(config["nav"]))

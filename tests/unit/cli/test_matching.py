@@ -41,6 +41,16 @@ def test_without_a_rule_the_models_first_candidate_is_shown_as_such(stocked: Cli
     assert "(--llm asks it)" in result.stderr
 
 
+def test_it_is_said_where_an_invoke_without_a_model_would_answer_no_match_and_only_there(stocked: Cli) -> None:
+    note = "an invoke without a model would answer no match"
+    far = ["match", "cost", "-c", "question=what does a bicycle cost in spring with three tiers of paint"]
+    assert note in " ".join(stocked(*far).stderr.split())
+    assert "no promoted lesson applies" in stocked(*far, "--llm", code=1).stderr
+    near = ["match", "cost", "-c", "question=pricing tiers basic team enterprise"]
+    assert note not in " ".join(stocked(*near).stderr.split())
+    stocked(*near, "--llm")
+
+
 def test_without_a_model_what_is_similar_enough_is_taken_and_the_reason_told(stocked: Cli) -> None:
     found = stocked.json("match", "cost", "--llm", "-c", "question=pricing tiers basic team enterprise")
     assert found["match"]["matched_entity_id"] == id_of(stocked, "Pricing tiers")

@@ -70,11 +70,22 @@ async def test_without_the_model_the_top_hit_stands_in_for_its_choice_and_a_note
 
 
 async def test_a_top_hit_that_an_invoke_without_a_model_would_not_take_is_told() -> None:
-    of = Incorporator(RULE, floor=0.99)
+    of = Incorporator(RULE, floor=0.99, llm=ScriptedLlm(problem="no key"))
     await of.learner.promoted(title="Retry downloads", body="")
     told = await of.explain(query(problem_type="retry the kettle", current_task_context={}))
     assert told.match is not None
-    assert any("below the floor" in note for note in told.notes)
+    assert "the top hit is below the floor: an invoke without a model would answer no match" in told.notes
+    assert await of.match(query(problem_type="retry the kettle", current_task_context={})) is None
+
+
+async def test_where_a_rule_has_a_hit_that_is_what_an_invoke_without_a_model_would_take() -> None:
+    of = Incorporator(RULE, mode=StrategyMode.BEST_OF_BOTH, floor=2.0, llm=ScriptedLlm(problem="no key"))
+    await of.learner.promoted()
+    told = await of.explain(query(problem_type="flaky_upload"))
+    assert "the top hit is below the floor: an invoke without a model would take the rule's hit" in told.notes
+    taken = await of.match(query(problem_type="flaky_upload"))
+    assert taken is not None
+    assert taken.matcher_used is MatcherName.DSL
 
 
 async def test_with_the_model_its_choice_is_told() -> None:
