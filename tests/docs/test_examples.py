@@ -77,6 +77,15 @@ def _names_targets(block: Block) -> bool:
     return all(one is not None and one[1] in _TARGETS for one in found)
 
 
+@pytest.mark.parametrize("page", _WITH_EXAMPLES, ids=name_of)
+def test_a_request_whose_answer_is_not_shown_fails_aloud(page: Path) -> None:
+    """One that is dropped, kept in a variable or a file, or piped on."""
+    for block in blocks_of(page):
+        for line in block.text.splitlines() if block.language == "bash" else ():
+            if re.search(r"\$\(curl |\| curl |\bcurl .*(-o /dev/null|\| |> )", line):
+                assert "curl -sS --fail-with-body " in line, f"{block.place}: {line}"
+
+
 def test_a_reason_is_a_sentence() -> None:
     for page in _WITH_EXAMPLES:
         for block in blocks_of(page):
