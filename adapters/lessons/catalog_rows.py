@@ -12,7 +12,6 @@ from sqlalchemy import Connection, select
 
 from adapters.lessons.rows import copy_of, copy_row, vectors_of, vectors_row
 from adapters.lessons.statements import (
-    ADD_COPY,
     ADD_VECTORS,
     CHANGES,
     COPIES,
@@ -21,6 +20,7 @@ from adapters.lessons.statements import (
     FORGET_REMOVAL,
     FORGET_VECTORS,
     NEXT_REVISION,
+    PUT_COPY,
     REVISION,
     VECTORS,
 )
@@ -35,16 +35,12 @@ def current_revision(connection: Connection) -> int:
     return revision
 
 
-def _next_revision(connection: Connection) -> int:
-    NEXT_REVISION.run(connection)
-    return current_revision(connection)
-
-
 def promote(connection: Connection, copy: PromotedLesson, vectors: StoredVectors | None) -> None:
     """Puts the copy in place of the lesson's earlier one, with its embeddings where they are known."""
-    row = copy_row(copy, _next_revision(connection))
-    _forget(connection, copy.id)
-    ADD_COPY.run(connection, [row[name] for name in COPY_FIELDS])
+    NEXT_REVISION.run(connection)
+    row = copy_row(copy)
+    PUT_COPY.run(connection, [row[name] for name in COPY_FIELDS])
+    FORGET_VECTORS.run(connection, (copy.id,))
     if vectors is not None:
         ADD_VECTORS.run(connection, [*vectors_row(vectors).values()])
     FORGET_REMOVAL.run(connection, (copy.id,))
@@ -55,10 +51,11 @@ def demote(connection: Connection, lesson_id: str) -> None:
     there = select(promoted_lessons.c.lesson_id).where(promoted_lessons.c.lesson_id == lesson_id)
     if connection.execute(there).first() is None:
         return
-    revision = _next_revision(connection)
-    _forget(connection, lesson_id)
+    NEXT_REVISION.run(connection)
+    FORGET_COPY.run(connection, (lesson_id,))
+    FORGET_VECTORS.run(connection, (lesson_id,))
     removal = upserting(connection.dialect, catalog_removals, ("lesson_id",))
-    connection.execute(removal, [{"lesson_id": lesson_id, "revision": revision}])
+    connection.execute(removal, [{"lesson_id": lesson_id, "revision": current_revision(connection)}])
 
 
 def put_vectors(connection: Connection, embedded: Sequence[CatalogItem]) -> None:
@@ -107,8 +104,3 @@ def copies(connection: Connection, lesson_ids: Sequence[str]) -> dict[str, Promo
     """The promoted copies that exist of these lessons."""
     found = (copy_of(row) for row in COPIES.fetch(connection, [(lesson_id,) for lesson_id in lesson_ids]))
     return {copy.id: copy for copy in found}
-
-
-def _forget(connection: Connection, lesson_id: str) -> None:
-    FORGET_COPY.run(connection, (lesson_id,))
-    FORGET_VECTORS.run(connection, (lesson_id,))

@@ -30,11 +30,11 @@ def lesson_of(values: Sequence[Any]) -> Lesson:
     return msgspec.convert(dict(zip(Lesson.__struct_fields__, values, strict=True)), Lesson)
 
 
-def copy_row(copy: PromotedLesson, revision: int) -> _Row:
+def copy_row(copy: PromotedLesson) -> _Row:
+    """All but the revision."""
     row = msgspec.structs.asdict(copy)
     row["lesson_id"] = row.pop("id")
     row["bin"] = copy.bin.value
-    row["revision"] = revision
     return row
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 from sqlalchemy import Integer, Select, bindparam, delete, insert, literal_column, or_, select, union_all, update
 
+from adapters.sql.dialects import upserting
 from adapters.sql.statements import Lookup, Prepared, key_name
 from adapters.sql.tables import (
     catalog_removals,
@@ -33,8 +34,8 @@ COPY_COLUMNS = [_copy["lesson_id" if name == "id" else name] for name in Promote
 _VECTORS_COLUMNS = [_vectors[name] for name in StoredVectors.__struct_fields__]
 #: What a decision writes of its lesson.
 CHANGED_FIELDS = [column.name for column in lessons.columns if column.name != "id"]
-#: Columns of a new copy.
-COPY_FIELDS = [column.name for column in promoted_lessons.columns]
+#: What a promotion writes of its copy, but for the revision.
+COPY_FIELDS = [column.name for column in promoted_lessons.columns if column.name != "revision"]
 
 
 def _copies_of(count: int) -> Select[Any]:
@@ -84,7 +85,15 @@ REVISION = Prepared(lambda _: select(catalog_state.c.revision), [])
 NEXT_REVISION = Prepared(lambda _: update(catalog_state).values(revision=catalog_state.c.revision + 1), [])
 #: Revision and lesson of up to so many changes after a revision, oldest first, and whether the lesson is promoted.
 CHANGES = Prepared(lambda _: _changes(), ["since", "most"])
-ADD_COPY = Prepared(lambda _: insert(promoted_lessons).inline(), COPY_FIELDS)
+#: Under the present revision, in the place of the lesson's earlier copy.
+PUT_COPY = Prepared(
+    lambda dialect: (
+        upserting(dialect, promoted_lessons, ("lesson_id",))
+        .values(revision=select(catalog_state.c.revision).scalar_subquery())
+        .inline()
+    ),
+    COPY_FIELDS,
+)
 ADD_VECTORS = Prepared(lambda _: insert(lesson_vectors).inline(), StoredVectors.__struct_fields__)
 FORGET_COPY = Prepared(
     lambda _: delete(promoted_lessons).where(_copy.lesson_id == bindparam("of_lesson")), ["of_lesson"]

@@ -136,7 +136,7 @@ async def _fill_lessons(found: Lessons, count: int) -> None:
         embedded = await embed(copies)
         rows: list[tuple[Table, list[dict[str, object]]]] = [
             (lessons, [lesson_row(_original(copy)) for copy in copies]),
-            (promoted_lessons, [copy_row(copy, start + at + 1) for at, copy in enumerate(copies)]),
+            (promoted_lessons, [{**copy_row(copy), "revision": start + at + 1} for at, copy in enumerate(copies)]),
             (lesson_vectors, [vectors_row(one) for one in embedded]),
         ]
         await database.write(lambda connection, rows=rows: _insert(connection, rows))  # type: ignore[misc]
