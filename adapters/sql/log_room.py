@@ -1,7 +1,7 @@
 """Room at the end of SQLite's write-ahead log, made before it is needed.
 
 A COMMIT that makes the log longer has to wait for the file system's own journal too. One that writes over what is there
-does not, and takes about half the time; by itself SQLite gets there after the first checkpoint only.
+does not, and takes about two thirds of the time; by itself SQLite gets there after the first checkpoint only.
 """
 
 from __future__ import annotations
