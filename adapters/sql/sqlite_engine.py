@@ -19,7 +19,6 @@ from sqlalchemy.exc import DBAPIError, IntegrityError
 from sqlalchemy.pool import QueuePool, StaticPool
 
 from adapters.sql.engine import Engine, T, Work, carry_out
-from adapters.sql.log_room import LogRoom
 from adapters.sql.opened_file import OpenedFile
 from adapters.threads import Threads
 
@@ -44,7 +43,6 @@ class SqliteEngine(Engine):
         path = url.database or ":memory:"
         in_memory = path == ":memory:"
         self._file = None if in_memory else OpenedFile(path)
-        self._room = LogRoom(path)
         self._engine = create_engine(
             url,
             isolation_level="AUTOCOMMIT",
@@ -76,7 +74,6 @@ class SqliteEngine(Engine):
         for threads in (self._writer, self._readers):
             threads.stop()
         self._forget_writing()
-        self._room.close()
         if self._kept is not None:
             self._kept.close()
         self._engine.dispose()
@@ -90,7 +87,7 @@ class SqliteEngine(Engine):
         if self._writing is None:
             self._writing = self._connect()
         try:
-            return running.run(self._writing, last=self._before_commit)
+            return running.run(self._writing, last=self._check_file)
         except IntegrityError:
             raise
         except DBAPIError:
@@ -117,10 +114,9 @@ class SqliteEngine(Engine):
         self._writing.close()
         self._writing = None
 
-    def _before_commit(self) -> None:
+    def _check_file(self) -> None:
         if self._file is not None:
             self._file.check()
-            self._room.make()
 
 
 class _GivenUp(Exception):
