@@ -8,16 +8,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from adapters.vectors.cosines import Cosines, Rows, Vectors
-from adapters.vectors.sign_codes import WORDS, Codes, Distances, distances
+from adapters.vectors.sign_codes import BITS, WORDS, Codes, Distances, distances
 from adapters.vectors.vector_block import GONE
-
-FAR: Final = 255
-"""The distance of a row that is not asked for: more than that of any other."""
 
 _FINE: Final = WORDS - 4
 """Words of a code that few rows are compared by. By the others every row is: they lie in one column a row, so that all
 of a word is read in one sweep.
 """
+
+FAR: Final = BITS - 64 * _FINE + 1
+"""The distance of a row that is not asked for: more than that of any other. 255: it fits into a byte."""
 
 _STEPS: Final = 32_767
 

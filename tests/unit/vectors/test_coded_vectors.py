@@ -1,10 +1,11 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from adapters.embedders.hashing_embedder import HashingEmbedder
 from adapters.vectors import coded_vectors
@@ -53,6 +54,42 @@ def index(lessons: list[Lesson]) -> CodedVectors:
 def test_nearly_all_of_the_nearest_are_found(index: CodedVectors, lessons: list[Lesson], group: int | None) -> None:
     found = [set(ids(index.nearest(query, 10, group))) & set(best(query, lessons, 10, group)) for query in queries(40)]
     assert sum(map(len, found)) >= 0.99 * 400
+
+
+def crowded(number: int, seed: int) -> Vectors:
+    """About one direction, and otherwise mostly in a few others, as some models' vectors lie: mean cosine 0.8."""
+    weights = 1.0 / np.sqrt(np.arange(1, 385))
+    made = np.random.default_rng(1).standard_normal(384) * weights * 2.0
+    made = made + np.random.default_rng(seed).standard_normal((number, 384)) * weights
+    return of_length_1(made)
+
+
+def in_topics(number: int, seed: int) -> Vectors:
+    """Two hundred vectors in each of a hundred topics, where there are 20,000."""
+    topics = np.random.default_rng(1).standard_normal((100, 384)) * 0.3
+    random = np.random.default_rng(seed)
+    made = topics[random.integers(0, 100, number)] + random.standard_normal((number, 384)) * 0.2
+    return of_length_1(made)
+
+
+def of_length_1(made: NDArray[np.float64]) -> Vectors:
+    lengths: NDArray[np.float64] = np.linalg.norm(made, axis=1, keepdims=True)
+    return np.asarray(made / lengths, np.float32)
+
+
+@pytest.mark.parametrize(("made", "recall"), [(in_topics, 0.99), (crowded, 0.97)])
+def test_nearly_all_of_the_nearest_are_found_also_where_very_many_are_about_as_near(
+    made: Callable[[int, int], Vectors], recall: float
+) -> None:
+    there, asked = made(20_000, 2), made(30, 3)
+    index = CodedVectors(384)
+    for start in range(0, len(there), 1_000):
+        index.put([Lesson(str(at), 0, there[at : at + 1]) for at in range(start, start + 1_000)])
+    found = 0
+    for query in asked:
+        tenth = np.sort(there @ query)[-10] - 1e-5
+        found += sum(float(there[int(one)] @ query) >= tenth for one in ids(index.nearest(query, 10, None)))
+    assert found >= recall * 10 * len(asked)
 
 
 def test_cosines_are_almost_exact(index: CodedVectors, lessons: list[Lesson]) -> None:
@@ -175,6 +212,10 @@ def test_the_closest_are_found_in_few_sweeps_also_where_there_are_fewer_than_the
     (found,) = coded_vectors._closest([distances], 1_152)
     assert found.tolist() == sorted(near.tolist())
     assert len(sweeps) <= 4
+
+
+def test_nothing_is_found_where_nothing_is() -> None:
+    assert CodedVectors(DIMENSION).nearest(vectors(1, 5)[0], 2, None) == []
 
 
 def test_a_vector_that_points_away_is_found_where_there_is_no_other() -> None:
