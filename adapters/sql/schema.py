@@ -36,11 +36,15 @@ class Schema(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SchemaState(msgspec.Struct, frozen=True, kw_only=True):
-    """At which revision a database is (None: it has none of our tables), and which one this program needs."""
+    """At which revision a database is (None: it has none of our tables), and which one this program needs.
+
+    A revision that `is_known` is no later one than this program's.
+    """
 
     title: str
     current: str | None
     needed: str
+    is_known: bool = True
 
     @property
     def is_up_to_date(self) -> bool:
@@ -63,7 +67,9 @@ def current_revision(connection: Connection, schema: Schema) -> str | None:
 
 def check(connection: Connection, schema: Schema) -> SchemaState:
     """At which revision the database is, and which one is needed."""
-    return SchemaState(title=schema.title, current=current_revision(connection, schema), needed=schema.head)
+    current = current_revision(connection, schema)
+    is_known = current is None or current in schema.revisions
+    return SchemaState(title=schema.title, current=current, needed=schema.head, is_known=is_known)
 
 
 def bring_up_to_date(connection: Connection, schema: Schema) -> None:

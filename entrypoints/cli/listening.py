@@ -2,30 +2,39 @@
 
 from __future__ import annotations
 
+import asyncio
 import errno
-import socket
-from contextlib import closing
+import os
 
 from entrypoints.cli.failures import ExitCode, Failure
 from entrypoints.escaping import escaped
 
 
 def check_free(host: str, port: int, *, otherwise: str) -> None:
-    """Raises `Failure` where nothing can listen on this port; `otherwise` says how another one is chosen."""
+    """Raises `Failure` where nothing can listen on this port; `otherwise` says how another one is chosen.
+
+    It is listened on for a moment as the server will: an empty host is every address of this machine.
+    """
     try:
-        places = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
-        for family, kind, protocol, _, address in places:
-            with closing(socket.socket(family, kind, protocol)) as listening:
-                listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-                listening.bind(address)
-                listening.listen(1)
-    except OSError as error:
-        raise Failure(_why(error, escaped(host), port, otherwise), ExitCode.USAGE) from error
+        asyncio.run(_listen(host, port))
+    except (OSError, UnicodeError) as error:
+        raise Failure(_why(error, escaped(host) or "every address", port, otherwise), ExitCode.USAGE) from error
 
 
-def _why(error: OSError, host: str, port: int, otherwise: str) -> str:
-    if error.errno == errno.EADDRINUSE:
+async def _listen(host: str, port: int) -> None:
+    server = await asyncio.get_running_loop().create_server(asyncio.Protocol, host, port)
+    server.close()
+    await server.wait_closed()
+
+
+def _why(error: OSError | UnicodeError, host: str, port: int, otherwise: str) -> str:
+    number = error.errno if isinstance(error, OSError) else None
+    if number == errno.EADDRINUSE:
         return f"port {port} of {host} is taken: end what listens there, or choose another port with {otherwise}"
-    if error.errno == errno.EACCES:
+    if number == errno.EACCES:
         return f"port {port} of {host} may not be listened on by you: choose one from 1024 on with {otherwise}"
-    return f"nothing can listen on port {port} of {host} ({error.strerror}): correct the address"
+    if isinstance(error, UnicodeError):
+        said = "that is no host's name"
+    else:
+        said = os.strerror(number) if number is not None and number > 0 else f"{error.strerror}"
+    return f"nothing can listen on port {port} of {host} ({said}): correct the address"

@@ -51,14 +51,16 @@ async def local_service(use: Use, *, of_feedback: bool = False) -> AsyncIterator
     """
     container = local_container()
     _check_places(container, use, of_feedback=of_feedback)
-    if use is Use.TRIES and await _is_new(container.learner.database()):
-        settings = msgspec.structs.replace(container.settings(), lessons_dsn=_IN_MEMORY)
-        container = IncorporatorContainer(settings=settings)
+    if use in (Use.TRIES, Use.ADDS) and await _is_new(container.learner.database()):
+        _remark_new(container.learner.database(), use)
+        if use is Use.TRIES:
+            settings = msgspec.structs.replace(container.settings(), lessons_dsn=_IN_MEMORY)
+            container = IncorporatorContainer(settings=settings)
     if use in (Use.READS, Use.TRIES):
         container.learner.files.override(providers.Object(_LeftAlone()))
     app = incorporator_app(container)
     try:
-        if use is Use.READS:
+        if use is Use.READS or (use is Use.TRIES and container.settings().lessons_dsn != _IN_MEMORY):
             await _check_tables(container, of_feedback=of_feedback)
         async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://localhost") as client:  # type: ignore[arg-type]
             yield Service(client, place="the local stores")
@@ -74,8 +76,6 @@ def _check_places(container: IncorporatorContainer, use: Use, *, of_feedback: bo
     if of_feedback:
         check_exists(container.database(), Store.FEEDBACK)
     check_place(lessons, Store.LESSONS)
-    if use is Use.ADDS and is_missing(lessons):
-        remark(f"There is no lesson database at {lessons.file} yet (MG_TIDB_DSN): a new, empty one is made.", "yellow")
 
 
 async def _is_new(database: Database) -> bool:
@@ -86,6 +86,15 @@ async def _is_new(database: Database) -> bool:
         return (await database.check()).current is None
     finally:
         await database.aclose()
+
+
+def _remark_new(lessons: Database, use: Use) -> None:
+    """A database that is new to the service, or that something else uses, may be the wrong one."""
+    if not is_missing(lessons):
+        made = "they are made" if use is Use.ADDS else "an import makes them"
+        remark(f"{lessons.name} ({Store.LESSONS.value}) has no tables of this service yet: {made}.", "yellow")
+    elif use is Use.ADDS:
+        remark(f"There is no lesson database at {lessons.file} yet (MG_TIDB_DSN): a new, empty one is made.", "yellow")
 
 
 async def _check_tables(container: IncorporatorContainer, *, of_feedback: bool) -> None:

@@ -11,6 +11,9 @@ from adapters.sql.database import Database
 from entrypoints.cli.failures import ExitCode, Failure
 from entrypoints.escaping import escaped
 
+#: Of every SQLite file that is not empty.
+_BEGINNING = b"SQLite format 3\0"
+
 
 class Store(Enum):
     """A database of the service; the value is the variable that says where it is."""
@@ -51,7 +54,7 @@ async def check_tables(database: Database, store: Store) -> None:
         found = "no tables" if state.current is None else f"the tables of schema revision {state.current}"
         message = (
             f"{database.name} ({store.value}) has {found}, and this program needs those of {state.needed}: "
-            "correct the variable, or run `memorygrid db upgrade`"
+            f"correct the variable, or {'run `memorygrid db upgrade`' if state.is_known else 'update the program'}"
         )
         raise Failure(message, ExitCode.USAGE)
 
@@ -76,10 +79,18 @@ def _problem(file: Path) -> str | None:
         return "a part of that path is a file: correct the address"
     except OSError as error:
         return f"{_words(error)}: correct the address, or the rights"
+    return _problem_of_old(file)
+
+
+def _problem_of_old(file: Path) -> str | None:
     if not file.is_file():
         return "that is no file: correct the address"
     if not os.access(file, os.R_OK | os.W_OK):
         return "you may not read and write it: run this as the service's user, or correct the rights"
+    with file.open("rb") as opened:
+        beginning = opened.read(len(_BEGINNING))
+    if beginning not in (b"", _BEGINNING):
+        return "that file is no SQLite database: correct the address"
     return None
 
 

@@ -110,9 +110,23 @@ def test_what_only_reads_makes_no_tables_where_there_are_none(bare_home: Path, c
         database.close()
     before = contents(bare_home)
     tries = command[-1] == "--dry-run"
-    said = Cli()(*command, code=0 if tries else 2)
-    assert tries or "`memorygrid db upgrade`" in " ".join(said.stderr.split())
+    said = " ".join(Cli()(*command, code=0 if tries else 2).stderr.split())
+    assert tries or "`memorygrid db upgrade`" in said
+    assert not (tries and start) or "has no tables of this service yet: an import makes them" in said
     assert contents(bare_home) == before
+
+
+@pytest.mark.parametrize("command", [["lessons", "list"], ["lessons", "import", "rows.jsonl", "--dry-run"]])
+def test_a_database_of_a_later_version_is_not_tried_and_the_program_is_to_be_updated(
+    stocked: Cli, home: Path, command: list[str]
+) -> None:
+    write_rows(home / "rows.jsonl", RETRY)
+    with sqlite3.connect(home / LESSONS) as database:
+        database.execute("UPDATE alembic_version_lessons SET version_num = 'lessons_9999'")
+    database.close()
+    said = " ".join(stocked(*command, code=2).stderr.split())
+    assert "has the tables of schema revision lessons_9999" in said
+    assert "update the program" in said
 
 
 @pytest.mark.parametrize(
@@ -134,6 +148,7 @@ def test_what_only_reads_leaves_the_lessons_folder_alone(stocked: Cli, home: Pat
         ("file/lessons.db", "a part of that path is a file: correct the address"),
         ("nowhere/lessons.db", "there is no such folder: make it, or correct the address"),
         ("folder", "that is no file: correct the address"),
+        ("file", "that file is no SQLite database: correct the address"),
         ("x" * 300, "file name too long: correct the address, or the rights"),
     ],
 )

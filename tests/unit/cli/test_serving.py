@@ -7,9 +7,11 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 
+from entrypoints.cli.listening import check_free
 from tests.unit.cli.conftest import Cli
 
 PROJECT = Path(__file__).parents[3]
@@ -42,8 +44,27 @@ def test_in_a_checkout_make_is_told_of_too(bare_home: Path, taken: int) -> None:
     assert "make run PORT=…, or --port" in " ".join(said.split())
 
 
+@pytest.mark.parametrize("host", ["no..host", "x" * 64, "\ud800"])
+def test_a_host_that_can_be_none_ends_with_2(bare_home: Path, host: str) -> None:
+    said = " ".join(Cli()("serve", "--host", host, "--port", "0", code=2).stderr.split())
+    assert "nothing can listen on port 0 of" in said
+    assert "correct the address" in said
+
+
+@pytest.mark.skipif(not socket.has_dualstack_ipv6(), reason="this machine has no IPv6")
+def test_every_address_of_ipv6_is_free_where_only_ipv4_has_the_port(taken: int) -> None:
+    check_free("::", taken, otherwise="--port")
+    check_free("", 0, otherwise="--port")
+
+
 @pytest.mark.parametrize("host", ["192.0.2.1", "no-such-host.invalid"])
-def test_an_address_that_is_not_of_this_machine_ends_with_2(bare_home: Path, host: str) -> None:
+def test_an_address_that_is_not_of_this_machine_ends_with_2(
+    bare_home: Path, monkeypatch: pytest.MonkeyPatch, host: str
+) -> None:
+    def unknown(*_: object, **__: object) -> NoReturn:
+        raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
+
+    monkeypatch.setattr(socket, "getaddrinfo", unknown)
     said = " ".join(Cli()("serve", "--host", host, "--port", "0", code=2).stderr.split())
     assert f"nothing can listen on port 0 of {host}" in said
     assert "correct the address" in said

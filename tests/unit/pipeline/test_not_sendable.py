@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections import UserDict
-from collections.abc import Mapping
+from collections import UserDict, deque
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timezone
+from enum import Enum
 from types import MappingProxyType
 from typing import Literal, get_args
 from uuid import UUID
@@ -24,7 +25,26 @@ CIRCULAR["again"] = CIRCULAR
 
 @dataclass
 class Load:
-    mean: float
+    mean: object
+
+
+class Unreadable(Mapping[str, object]):
+    def __getitem__(self, key: str) -> object:
+        raise KeyError(key)
+
+    def __iter__(self) -> Iterator[str]:
+        raise RuntimeError("the file is gone")
+
+    def __len__(self) -> int:
+        return 1
+
+
+class Share(float):
+    """As NumPy's float64, a float by another name."""
+
+
+class Colour(str, Enum):
+    RED = "red"
 
 
 @pytest.mark.parametrize(
@@ -35,10 +55,17 @@ class Load:
         ({"load": Load(float("inf"))}, "{}.load.mean is inf"),
         ({"loads": {float("nan")}}, "{}.loads[0] is nan"),
         ({7: {"load": (0.0, float("nan"))}}, "{}.7.load[1] is nan"),
-        ({"handle": object()}, "{} cannot be sent as JSON: it holds an object of type object"),
-        ({(1, 2): "a pair"}, "{} cannot be sent as JSON: it holds an object of type tuple"),
+        ({"handles": [object()]}, "{}.handles[0] is an object of type object, which JSON has no form for"),
+        ({"load": Load(object())}, "{}.load is an object of type Load, which JSON has no form for"),
+        ({(1, 2): "a pair"}, "a key of {} is (1, 2): JSON has texts as keys, and none of type tuple"),
+        ({"by": {None: 1}}, "a key of {}.by is None: JSON has texts as keys, and none of type NoneType"),
+        ({True: 1}, "a key of {} is True: JSON has texts as keys, and none of type bool"),
+        ({float("nan"): 1}, "a key of {} is nan: JSON has no such number"),
+        ({1: "a", "1": "b"}, "{} has two keys that are both '1' in JSON"),
+        ({"by": Unreadable()}, "{}.by cannot be read: the file is gone"),
         (CIRCULAR, "{} holds itself, or is nested too deeply"),
-        ({"text": "\ud800"}, "{} holds a text that is no Unicode"),
+        ({"text": "\ud800"}, "{}.text is a text that is no Unicode"),
+        ({"\ud800": 1}, "a key of {} is a text that is no Unicode"),
     ],
 )
 @pytest.mark.parametrize("field", FIELDS)
@@ -72,6 +99,10 @@ def test_dates_ids_dataclasses_and_mappings_of_every_kind_are_sent(caller: Calle
         "load": Load(0.5),
         "user": UserDict(name="ann"),
         "none": None,
+        "share": Share(0.25),
+        "colour": Colour.RED,
+        "last": deque([1, 2]),
+        "by_number": {7: 2**70},
     }
     caller.invoke_or_none({**QUERY, "current_task_context": MappingProxyType(context)})
     assert service.received[0].body["current_task_context"] == {
@@ -80,4 +111,8 @@ def test_dates_ids_dataclasses_and_mappings_of_every_kind_are_sent(caller: Calle
         "load": {"mean": 0.5},
         "user": {"name": "ann"},
         "none": None,
+        "share": 0.25,
+        "colour": "red",
+        "last": [1, 2],
+        "by_number": {"7": 2**70},
     }
