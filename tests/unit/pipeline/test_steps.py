@@ -151,4 +151,4 @@ def test_a_detail_that_is_not_json_never_hides_the_blocks_own_error(
     with caplog.at_level(logging.WARNING), pytest.raises(ValueError, match="the disk is full"):
         caller.step(block)
     assert service.reports() == []
-    assert "NotSendable: detail cannot be sent as JSON" in caplog.text
+    assert "NotSendable: detail.thing is an object of type object" in caplog.text
