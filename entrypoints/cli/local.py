@@ -13,7 +13,7 @@ from adapters.sql.database import Database
 from application.learner.ports import LessonFiles
 from domain.learner.lesson import PromotedLesson
 from entrypoints.apps import close_incorporator, incorporator_app
-from entrypoints.cli.places import Store, check_exists, check_place, check_tables, is_missing
+from entrypoints.cli.places import Store, check_exists, check_known, check_place, check_tables, is_missing
 from entrypoints.cli.service import Service
 from entrypoints.cli.session import Use
 from entrypoints.cli.terminal import remark
@@ -62,6 +62,8 @@ async def local_service(use: Use, *, of_feedback: bool = False) -> AsyncIterator
     try:
         if use is Use.READS or (use is Use.TRIES and container.settings().lessons_dsn != _IN_MEMORY):
             await _check_tables(container, of_feedback=of_feedback)
+        else:
+            await check_known(container.learner.database(), Store.LESSONS)
         async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://localhost") as client:  # type: ignore[arg-type]
             yield Service(client, place="the local stores")
     finally:

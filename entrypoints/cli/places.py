@@ -8,6 +8,7 @@ from enum import Enum
 from pathlib import Path
 
 from adapters.sql.database import Database
+from adapters.sql.schema import SchemaState
 from entrypoints.cli.failures import ExitCode, Failure
 from entrypoints.escaping import escaped
 
@@ -51,12 +52,26 @@ async def check_tables(database: Database, store: Store) -> None:
     """
     state = await database.check()
     if not state.is_up_to_date:
-        found = "no tables" if state.current is None else f"the tables of schema revision {state.current}"
-        message = (
-            f"{database.name} ({store.value}) has {found}, and this program needs those of {state.needed}: "
-            f"correct the variable, or {'run `memorygrid db upgrade`' if state.is_known else 'update the program'}"
-        )
-        raise Failure(message, ExitCode.USAGE)
+        raise _other_tables(state, database, store)
+
+
+async def check_known(database: Database, store: Store) -> None:
+    """Raises `Failure` where another version of the program has made the tables, and this one cannot use them.
+
+    Raises `StoreUnavailable` where it does not answer.
+    """
+    state = await database.check()
+    if not state.is_known:
+        raise _other_tables(state, database, store)
+
+
+def _other_tables(state: SchemaState, database: Database, store: Store) -> Failure:
+    found = "no tables" if state.current is None else f"the tables of schema revision {state.current}"
+    message = (
+        f"{database.name} ({store.value}) has {found}, and this program needs those of {state.needed}: "
+        f"correct the variable, or {'run `memorygrid db upgrade`' if state.is_known else 'update the program'}"
+    )
+    return Failure(message, ExitCode.USAGE)
 
 
 def check_place(database: Database, store: Store) -> None:

@@ -116,7 +116,15 @@ def test_what_only_reads_makes_no_tables_where_there_are_none(bare_home: Path, c
     assert contents(bare_home) == before
 
 
-@pytest.mark.parametrize("command", [["lessons", "list"], ["lessons", "import", "rows.jsonl", "--dry-run"]])
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["lessons", "list"],
+        ["lessons", "import", "rows.jsonl", "--dry-run"],
+        ["lessons", "import", "rows.jsonl"],
+        ["lessons", "add", "--title", "A", "--body", "B"],
+    ],
+)
 def test_a_database_of_a_later_version_is_not_tried_and_the_program_is_to_be_updated(
     stocked: Cli, home: Path, command: list[str]
 ) -> None:
