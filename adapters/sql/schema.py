@@ -34,6 +34,10 @@ class Schema(msgspec.Struct, frozen=True, kw_only=True):
     def version_table(self) -> str:
         return f"alembic_version_{self.name}"
 
+    def knows(self, revision: str | None) -> bool:
+        """Whether this program can bring a database up to date that is at this revision (None: it has no tables)."""
+        return revision is None or revision in self.revisions
+
 
 class SchemaState(msgspec.Struct, frozen=True, kw_only=True):
     """At which revision a database is (None: it has none of our tables), and which one this program needs.
@@ -68,8 +72,7 @@ def current_revision(connection: Connection, schema: Schema) -> str | None:
 def check(connection: Connection, schema: Schema) -> SchemaState:
     """At which revision the database is, and which one is needed."""
     current = current_revision(connection, schema)
-    is_known = current is None or current in schema.revisions
-    return SchemaState(title=schema.title, current=current, needed=schema.head, is_known=is_known)
+    return SchemaState(title=schema.title, current=current, needed=schema.head, is_known=schema.knows(current))
 
 
 def bring_up_to_date(connection: Connection, schema: Schema) -> None:
@@ -104,8 +107,8 @@ def upgrade(connection: Connection, schema: Schema) -> SchemaState:
         unlock_after_migration(connection, schema.name)
 
 
-def _check_known(current: str, schema: Schema) -> None:
-    if current not in schema.revisions:
+def _check_known(current: str | None, schema: Schema) -> None:
+    if not schema.knows(current):
         raise InvalidConfiguration(
             f"{schema.title} is at schema revision {current}, which this program does not know (it knows up to "
             f"{schema.head}): update the program"
@@ -115,8 +118,7 @@ def _check_known(current: str, schema: Schema) -> None:
 def _migrate(connection: Connection, schema: Schema, current: str | None) -> None:
     if current == schema.head:
         return
-    if current is not None:
-        _check_known(current, schema)
+    _check_known(current, schema)
     version = Column("version_num", String(32), primary_key=True)
     Table(schema.version_table, MetaData(), version, **OPTIONS).create(connection, checkfirst=True)
     from alembic import command  # noqa: PLC0415 - 200 ms that a start on an existing database does not need

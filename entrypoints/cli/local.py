@@ -13,7 +13,7 @@ from adapters.sql.database import Database
 from application.learner.ports import LessonFiles
 from domain.learner.lesson import PromotedLesson
 from entrypoints.apps import close_incorporator, incorporator_app
-from entrypoints.cli.places import Store, check_exists, check_known, check_place, check_tables, is_missing
+from entrypoints.cli.places import Store, check_exists, check_place, check_tables, is_missing
 from entrypoints.cli.service import Service
 from entrypoints.cli.session import Use
 from entrypoints.cli.terminal import remark
@@ -51,19 +51,18 @@ async def local_service(use: Use, *, of_feedback: bool = False) -> AsyncIterator
     """
     container = local_container()
     _check_places(container, use, of_feedback=of_feedback)
-    if use in (Use.TRIES, Use.ADDS) and await _is_new(container.learner.database()):
+    is_new = use in (Use.TRIES, Use.ADDS) and await _is_new(container.learner.database())
+    if is_new:
         _remark_new(container.learner.database(), use)
-        if use is Use.TRIES:
-            settings = msgspec.structs.replace(container.settings(), lessons_dsn=_IN_MEMORY)
-            container = IncorporatorContainer(settings=settings)
+    if is_new and use is Use.TRIES:
+        settings = msgspec.structs.replace(container.settings(), lessons_dsn=_IN_MEMORY)
+        container = IncorporatorContainer(settings=settings)
     if use in (Use.READS, Use.TRIES):
         container.learner.files.override(providers.Object(_LeftAlone()))
     app = incorporator_app(container)
     try:
-        if use is Use.READS or (use is Use.TRIES and container.settings().lessons_dsn != _IN_MEMORY):
-            await _check_tables(container, of_feedback=of_feedback)
-        else:
-            await check_known(container.learner.database(), Store.LESSONS)
+        if not is_new:
+            await _check_tables(container, use, of_feedback=of_feedback)
         async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://localhost") as client:  # type: ignore[arg-type]
             yield Service(client, place="the local stores")
     finally:
@@ -96,11 +95,15 @@ def _remark_new(lessons: Database, use: Use) -> None:
         made = "they are made" if use is Use.ADDS else "an import makes them"
         remark(f"{lessons.name} ({Store.LESSONS.value}) has no tables of this service yet: {made}.", "yellow")
     elif use is Use.ADDS:
-        remark(f"There is no lesson database at {lessons.file} yet (MG_TIDB_DSN): a new, empty one is made.", "yellow")
+        remark(
+            f"There is no lesson database at {lessons.file} yet ({Store.LESSONS.value}): a new, empty one is made.",
+            "yellow",
+        )
 
 
-async def _check_tables(container: IncorporatorContainer, *, of_feedback: bool) -> None:
+async def _check_tables(container: IncorporatorContainer, use: Use, *, of_feedback: bool) -> None:
     """To read from a database without the tables would make them."""
-    await check_tables(container.learner.database(), Store.LESSONS)
+    may_migrate = use in (Use.CHANGES, Use.ADDS)
+    await check_tables(container.learner.database(), Store.LESSONS, may_migrate=may_migrate)
     if of_feedback:
-        await check_tables(container.database(), Store.FEEDBACK)
+        await check_tables(container.database(), Store.FEEDBACK, may_migrate=may_migrate)

@@ -8,7 +8,6 @@ from enum import Enum
 from pathlib import Path
 
 from adapters.sql.database import Database
-from adapters.sql.schema import SchemaState
 from entrypoints.cli.failures import ExitCode, Failure
 from entrypoints.escaping import escaped
 
@@ -45,33 +44,21 @@ def check_exists(database: Database, store: Store) -> None:
         raise Failure(message, ExitCode.USAGE)
 
 
-async def check_tables(database: Database, store: Store) -> None:
-    """Raises `Failure` where the database does not have the tables that this program needs, all of them.
+async def check_tables(database: Database, store: Store, *, may_migrate: bool) -> None:
+    """Raises `Failure` where the database does not have the tables that this program needs.
 
-    Raises `StoreUnavailable` where it does not answer.
+    With `may_migrate`, only where this program cannot make them of those that are there: another version's. Raises
+    `StoreUnavailable` where it does not answer.
     """
     state = await database.check()
-    if not state.is_up_to_date:
-        raise _other_tables(state, database, store)
-
-
-async def check_known(database: Database, store: Store) -> None:
-    """Raises `Failure` where another version of the program has made the tables, and this one cannot use them.
-
-    Raises `StoreUnavailable` where it does not answer.
-    """
-    state = await database.check()
-    if not state.is_known:
-        raise _other_tables(state, database, store)
-
-
-def _other_tables(state: SchemaState, database: Database, store: Store) -> Failure:
+    if state.is_up_to_date or (may_migrate and state.is_known):
+        return
     found = "no tables" if state.current is None else f"the tables of schema revision {state.current}"
     message = (
         f"{database.name} ({store.value}) has {found}, and this program needs those of {state.needed}: "
         f"correct the variable, or {'run `memorygrid db upgrade`' if state.is_known else 'update the program'}"
     )
-    return Failure(message, ExitCode.USAGE)
+    raise Failure(message, ExitCode.USAGE)
 
 
 def check_place(database: Database, store: Store) -> None:

@@ -19,8 +19,7 @@ class NotSendable(ValueError):
 
 def encoded(body: msgspec.Struct) -> bytes:
     """The body as JSON. Raises `NotSendable`."""
-    given = {name: getattr(body, name) for name in body.__struct_fields__}
-    sent = {name: _of_argument(value, name) for name, value in given.items() if value is not msgspec.UNSET}
+    sent = {name: _of_argument(getattr(body, name), name) for name in body.__struct_fields__}
     return msgspec.json.encode(msgspec.structs.replace(body, **sent))
 
 

@@ -137,6 +137,16 @@ def test_a_database_of_a_later_version_is_not_tried_and_the_program_is_to_be_upd
     assert "update the program" in said
 
 
+@pytest.mark.parametrize("command", [["escalations", "list"], ["escalations", "retry", "--failed"]])
+def test_so_it_is_with_the_feedbacks_database(stocked: Cli, home: Path, command: list[str]) -> None:
+    with sqlite3.connect(home / FEEDBACK) as database:
+        database.execute("UPDATE alembic_version_feedback SET version_num = 'feedback_9999'")
+    database.close()
+    said = " ".join(stocked(*command, code=2).stderr.split())
+    assert "has the tables of schema revision feedback_9999" in said
+    assert "update the program" in said
+
+
 @pytest.mark.parametrize(
     "command", [["match", "flaky_upload"], ["match", "flaky_upload", "--llm"], ["lessons", "list"]]
 )
