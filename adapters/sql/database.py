@@ -14,7 +14,7 @@ from sqlalchemy.exc import DBAPIError
 from adapters.sql.dialects import parse_dsn
 from adapters.sql.engine import CommitInDoubt, Engine, Work
 from adapters.sql.engines import open_engine
-from adapters.sql.faults import is_lost, reason, should_try_again
+from adapters.sql.faults import is_lost, reason, remedy, should_try_again
 from adapters.sql.opened_file import FileGone
 from adapters.sql.schema import Schema, SchemaState, bring_up_to_date, check, upgrade
 from domain.errors import StoreUnavailable
@@ -154,7 +154,10 @@ class Database:
             why = reason(error)
             if why is None:
                 raise
-            raise StoreUnavailable(f"{self.name} cannot be used just now ({why}): try again shortly") from error
+            what_to_do = remedy(why)
+            if what_to_do is None:
+                raise StoreUnavailable(f"{self.name} cannot be used just now ({why}): try again shortly") from error
+            raise StoreUnavailable(f"{self.name} cannot be used ({why}): {what_to_do}") from error
 
 
 async def _again(attempt: Callable[[], Awaitable[_T]]) -> _T:

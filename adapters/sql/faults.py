@@ -86,6 +86,22 @@ _AWAY_TEXTS: dict[str, str] = {
 }
 _LOCKED = "database is locked"
 
+#: What stays as it is until somebody does this. The rest passes by itself, mostly.
+_REMEDIES: dict[str, str] = {
+    "it refuses the login": "correct the user and the password in its address",
+    "it refuses access": "give the user in its address the rights, or correct the address",
+    "there is no such database": "create it, or correct its address",
+    "its tables are gone": "see that the right database is in place, and start again",
+    "its tables are gone: was its file replaced?": "see that the right file is in place, and start again",
+    "its disk is full": "make room there",
+    "the disk is full": "make room there",
+    "its file cannot be opened": "correct its address, or the rights to the file and its folder",
+    "its file cannot be written": "correct the rights to the file and its folder",
+    "its file is not a database": "correct its address",
+    "its file is damaged": "restore it from a backup",
+    "it is damaged": "restore it from a backup",
+}
+
 
 def should_try_again(error: Exception) -> bool:
     """Whether the database gave the transaction up for another one's sake, so that the whole of it may be repeated."""
@@ -113,6 +129,11 @@ def reason(error: Exception) -> str | None:
     if known is None and isinstance(error, DBAPIError):
         known = _by_text(str(error.orig)) or ("connection lost" if error.connection_invalidated else None)
     return known
+
+
+def remedy(why: str) -> str | None:
+    """What is to be done about this reason; None for one that mostly passes by itself."""
+    return _REMEDIES.get(why)
 
 
 def _code(error: Exception) -> str | int:

@@ -148,7 +148,7 @@ def _report(states: Sequence[DatabaseState], *, as_json: bool) -> None:
         rows = [(one.name, one.state.value, one.revision or "none", one.needed, one.address) for one in states]
         print_table(["Database", "State", "Revision", "Needed", "Address"], rows)
     wrong = [one for one in states if one.state.value != "up_to_date"]
-    if any(one.problem for one in wrong):
-        raise Failure("a database does not answer", ExitCode.UNREACHABLE)
+    if problems := [one.problem for one in wrong if one.problem]:
+        raise Failure("; ".join(problems), ExitCode.UNREACHABLE)
     if wrong:
         raise Failure(f"not up to date: {', '.join(one.name for one in wrong)}", ExitCode.NO)

@@ -16,6 +16,7 @@ import pytest
 from sqlalchemy import text
 from sqlalchemy.ext.asyncio import AsyncConnection, create_async_engine
 
+from tests.servers import as_account
 from tests.servers.fixtures import require
 from tests.servers.mariadb import MariaDbServer
 from tests.servers.milvus import MilvusServer
@@ -189,6 +190,14 @@ def test_a_server_that_does_not_start_shows_why() -> None:
     with pytest.raises(ServerFailed, match='unrecognized configuration parameter "nonsense"'), server:
         pass
     assert not server.directory.exists()
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another account")
+def test_a_servers_program_that_is_missing_is_told_in_one_line() -> None:
+    command = [sys.executable, as_account.__file__, "65534", "65534", "/nowhere/initdb"]
+    run = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert run.returncode == 1
+    assert run.stderr == "/nowhere/initdb: No such file or directory\n"
 
 
 @pytest.mark.engine("mariadb")

@@ -13,4 +13,7 @@ if __name__ == "__main__":
     os.setgroups([])
     os.setgid(int(group))
     os.setuid(int(user))
-    os.execvp(command[0], command)  # noqa: S606  the program is one of a test server's own
+    try:
+        os.execvp(command[0], command)  # noqa: S606  the program is one of a test server's own
+    except OSError as error:
+        sys.exit(f"{command[0]}: {error.strerror}")

@@ -75,6 +75,17 @@ def test_a_database_that_is_away_is_bad_and_its_password_is_not_shown(
     assert "secret" not in cli("db", "check", code=3).output
 
 
+def test_a_file_that_is_no_database_is_told_with_what_to_do(
+    cli: Cli, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (home / "notes.db").write_text("milk, eggs, bread\n" * 100)
+    monkeypatch.setenv("MG_TIDB_DSN", f"sqlite+aiosqlite:///{home / 'notes.db'}")
+    assert "correct its address" in " ".join(cli("doctor", code=1).stdout.split())
+    shown = cli("db", "check", code=3).stderr
+    assert "the object store cannot be used (its file is not a database): correct its address" in shown
+    assert (home / "notes.db").read_text().startswith("milk")
+
+
 def test_a_model_that_does_not_answer_is_told_when_asked(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ANTHROPIC_API_KEY", "test-key")
     monkeypatch.setenv("ANTHROPIC_BASE_URL", "http://127.0.0.1:9")

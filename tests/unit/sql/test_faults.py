@@ -9,7 +9,8 @@ import pytest
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
-from adapters.sql.faults import is_lost, reason, should_try_again
+from adapters.sql import faults
+from adapters.sql.faults import is_lost, reason, remedy, should_try_again
 
 
 class ServerError(Exception):
@@ -151,3 +152,29 @@ def test_a_server_that_hangs_is_away_whichever_timeout_this_python_raises(monkey
 
     monkeypatch.setattr(asyncio, "TimeoutError", EarlierTimeout)
     assert reason(EarlierTimeout()) == reason(TimeoutError()) == "no answer in time"
+
+
+@pytest.mark.parametrize(
+    ("error", "what_to_do"),
+    [
+        (of_text("file is not a database"), "correct its address"),
+        (of_text("database or disk is full"), "make room"),
+        (of_text("no such table: lessons"), "right file"),
+        (of_state("28P01"), "the user and the password"),
+        (of_state("3D000"), "create it"),
+        (of_number(1045), "the user and the password"),
+        (of_number(1146), "right database"),
+    ],
+)
+def test_what_stays_so_until_somebody_mends_it_is_told_with_what_to_do(error: Exception, what_to_do: str) -> None:
+    assert what_to_do in (remedy(reason(error) or "") or "")
+
+
+@pytest.mark.parametrize("error", [of_text("database is locked"), of_state("57P03"), of_number(2006), TimeoutError()])
+def test_what_passes_by_itself_needs_no_remedy(error: Exception) -> None:
+    assert remedy(reason(error) or "") is None
+
+
+def test_every_remedy_is_one_for_a_reason() -> None:
+    tables = (faults._TRY_AGAIN, faults._AWAY_CLASSES, faults._AWAY_CODES, faults._AWAY_TEXTS)
+    assert faults._REMEDIES.keys() <= {why for table in tables for why in table.values()}
