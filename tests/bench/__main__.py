@@ -58,8 +58,8 @@ def main() -> None:
     scale = QUICK if given.quick else FULL
     names = given.only or [name for name in EXPERIMENTS if name not in _ASKED_FOR]
     for name in names:
-        began, machine = time.perf_counter(), results.machine()
-        results.write(folder, name, scale, machine, EXPERIMENTS[name](scale))
+        began, machine, commit = time.perf_counter(), results.machine(), results.commit()
+        results.write(folder, name, scale, EXPERIMENTS[name](scale), machine=machine, commit=commit)
         print(f"{name}: {time.perf_counter() - began:.0f} s", file=sys.stderr, flush=True)
     print(report.text(folder, names))
     print(f"The figures are in {folder}.")

@@ -10,7 +10,7 @@ import os
 import sqlite3
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
 from unittest import mock
 
@@ -19,7 +19,6 @@ from sqlalchemy import Connection
 from adapters.sql import dialects
 from application.learner.ports import LessonChange
 from entrypoints.container import LearnerContainer
-from tests.bench.timing import Times, of_each
 
 STATEMENTS = "the statements before COMMIT"
 COMMIT = "COMMIT"
@@ -28,6 +27,7 @@ INDEX = "taking over into the vector index"
 
 ROW_BYTES = 3 * 1_024 * 4
 
+_WARM_UPS = 10
 _ROW = os.urandom(ROW_BYTES)
 _SETTINGS = ("journal_mode = WAL", "synchronous = FULL", "wal_autocheckpoint = 10000")
 
@@ -79,33 +79,34 @@ def _transaction() -> Iterator[list[float]]:
         yield seen
 
 
-def bare_transaction(folder: Path, times: int) -> Times:
-    """One row in a transaction of SQLite, as durable as the service's, and nothing else."""
-    with closing(sqlite3.connect(folder / "bare.db", isolation_level=None)) as connection:
+class BareTransaction:
+    """One row in a transaction of SQLite, as durable as the service's, and nothing else. Its file stays open."""
+
+    def __init__(self, folder: Path) -> None:
+        self._connection = sqlite3.connect(folder / "bare.db", isolation_level=None)
         for one in _SETTINGS:
-            connection.execute(f"PRAGMA {one}").fetchall()
-        connection.execute("CREATE TABLE bare (id INTEGER PRIMARY KEY, vectors BLOB NOT NULL)")
+            self._connection.execute(f"PRAGMA {one}").fetchall()
+        self._connection.execute("CREATE TABLE bare (id INTEGER PRIMARY KEY, vectors BLOB NOT NULL)")
+        _warm_up(self)
 
-        def add() -> None:
-            connection.execute("BEGIN IMMEDIATE")
-            connection.execute("INSERT INTO bare (vectors) VALUES (?)", (_ROW,))
-            connection.execute("COMMIT")
-
-        return _measured(add, times)
-
-
-def bare_flush(folder: Path, times: int) -> Times:
-    """A row's bytes written at the end of a file that grows, and flushed."""
-    with (folder / "bare").open("ab", buffering=0) as file:
-
-        def add() -> None:
-            file.write(_ROW)
-            os.fdatasync(file.fileno())
-
-        return _measured(add, times)
+    def __call__(self) -> None:
+        self._connection.execute("BEGIN IMMEDIATE")
+        self._connection.execute("INSERT INTO bare (vectors) VALUES (?)", (_ROW,))
+        self._connection.execute("COMMIT")
 
 
-def _measured(add: Callable[[], None], times: int) -> Times:
-    for _ in range(10):
-        add()
-    return of_each([add] * times)
+class BareFlush:
+    """A row's bytes written at the end of a file that grows, and flushed. The file stays open."""
+
+    def __init__(self, folder: Path) -> None:
+        self._file = (folder / "bare").open("ab", buffering=0)
+        _warm_up(self)
+
+    def __call__(self) -> None:
+        self._file.write(_ROW)
+        os.fdatasync(self._file.fileno())
+
+
+def _warm_up(floor: Callable[[], None]) -> None:
+    for _ in range(_WARM_UPS):
+        floor()

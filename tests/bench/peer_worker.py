@@ -1,7 +1,6 @@
-"""One peer, in its own virtual environment: `python -m tests.bench.peer_worker NAME FOLDER TOP ADDS`.
+"""One peer, in its own virtual environment: `python -m tests.bench.peer_worker NAME FOLDER`.
 
-FOLDER holds `vectors.npy`, `owners.npy` (the number of the lesson of each vector; a lesson's stand together) and
-`queries.npy`. One line of JSON comes out. The peers are imported by name, since they are installed nowhere else.
+FOLDER holds the files of `peer_protocol.Catalog`. The peers are imported by name: they are installed nowhere else.
 """
 
 from __future__ import annotations
@@ -15,13 +14,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import msgspec
-import numpy as np
-from numpy.typing import NDArray
-
+from tests.bench.peer_protocol import Add, Added, Catalog, Job, Link, Measured, Ready, Request, lesson_of
+from tests.bench.recall import Vectors
 from tests.bench.timing import of_each
-
-Vectors = NDArray[np.float32]
 
 _AT_ONCE = 1_000
 
@@ -97,84 +92,109 @@ _PEERS: dict[str, Callable[[Path], Peer]] = {"chromadb": Chroma, "mem0": Mem0}
 class Lessons:
     """The catalog as the peer holds it: each vector by an id that tells its lesson.
 
-    `asked` is how many vectors were asked for at most to have enough lessons; `among`, of how many
-    lessons the nearest vectors of each query were.
+    `asked` is how many vectors were asked for at most to have enough lessons.
     """
 
-    def __init__(self, peer: Peer, folder: Path) -> None:
+    def __init__(self, peer: Peer, catalog: Catalog) -> None:
         self.asked = 0
-        self.among: list[int] = []
         self._peer = peer
-        self._vectors: Vectors = np.load(folder / "vectors.npy")
-        self._owners: list[int] = np.load(folder / "owners.npy").tolist()
-        self._begin = {owner: at for at, owner in reversed([*enumerate(self._owners)])}
-        self.count = len(self._begin)
+        self._catalog = catalog
+        self._top = catalog.plan.top
 
-    def fill(self, lessons: int) -> None:
-        """With the vectors of the first so many lessons."""
-        end = self._begin[lessons]
+    def fill(self) -> None:
+        """With the vectors of the catalog's lessons."""
+        end = self._catalog.rows(self._catalog.plan.lessons).start
         for start in range(0, end, _AT_ONCE):
-            self._add(start, min(start + _AT_ONCE, end))
+            self._add(slice(start, min(start + _AT_ONCE, end)))
 
     def add_vector(self, lesson: int) -> None:
         """One of the lesson's."""
-        self._add(self._begin[lesson], self._begin[lesson] + 1)
+        begin = self._catalog.rows(lesson).start
+        self._add(slice(begin, begin + 1))
 
     def add_lesson(self, lesson: int) -> None:
         """All vectors of the lesson, in one call."""
-        self._add(self._begin[lesson], self._begin.get(lesson + 1, len(self._owners)))
+        self._add(self._catalog.rows(lesson))
 
-    def nearest_vectors(self, vector: Vectors, top: int) -> None:
-        """Raises `RuntimeError` where fewer than `top` are found."""
-        found = self._peer.search(vector, top)
-        if len(found) < top:
-            raise RuntimeError(f"{self._peer.package} finds {len(found)} of {top} vectors")
-        self.among.append(len(_lessons_of(found)))
+    def nearest_vectors(self, vector: Vectors) -> Sequence[str]:
+        """Raises `RuntimeError` where too few are found."""
+        found = self._peer.search(vector, self._top)
+        if len(found) < self._top:
+            raise RuntimeError(f"{self._peer.package} finds {len(found)} of {self._top} vectors")
+        return found
 
-    def nearest_lessons(self, vector: Vectors, top: int) -> None:
-        """As many vectors as it takes to have `top` different lessons: twice as many, or twice as many again.
+    def nearest_lessons(self, vector: Vectors) -> Sequence[str]:
+        """Of as many vectors as it takes to have enough different lessons: twice as many, or twice as many again.
 
         Raises `RuntimeError` where no more are found.
         """
-        wanted = top
+        wanted = self._top
         while True:
             wanted *= 2
             found = self._peer.search(vector, wanted)
             lessons = _lessons_of(found)
             self.asked = max(self.asked, wanted)
-            if len(lessons) >= top:
-                return
+            if len(lessons) >= self._top:
+                return lessons
             if len(found) < wanted:
-                raise RuntimeError(f"{self._peer.package} finds {len(lessons)} of {top} lessons")
+                raise RuntimeError(f"{self._peer.package} finds {len(lessons)} of {self._top} lessons")
 
-    def _add(self, start: int, end: int) -> None:
-        self._peer.add([f"{self._owners[at]}/{at}" for at in range(start, end)], self._vectors[start:end])
+    def _add(self, rows: slice) -> None:
+        self._peer.add(self._catalog.names[rows], self._catalog.vectors[rows])
+        self._catalog.has(rows)
 
 
 def _lessons_of(ids: Sequence[str]) -> Sequence[str]:
     """The different lessons of these vectors, nearest first."""
-    return [*dict.fromkeys(one.partition("/")[0] for one in ids)]
+    return [*dict.fromkeys(map(lesson_of, ids))]
 
 
-def main(name: str, folder: Path, top: int, adds: int) -> None:
-    """The last lessons are left out of the filling, and added one by one."""
-    queries: Vectors = np.load(folder / "queries.npy")
+class Worker:
+    """Answers requests."""
+
+    def __init__(self, lessons: Lessons, catalog: Catalog) -> None:
+        self._lessons = lessons
+        self._catalog = catalog
+        self._plan = catalog.plan
+
+    def answer(self, request: Request) -> Measured | Added:
+        if isinstance(request, Add):
+            calls = self._additions(self._plan.rounds)[request.job]
+            return Added(len([call() for call in calls]))
+        return self._round(request.number)
+
+    def _round(self, number: int) -> Measured:
+        found: dict[Job, list[Sequence[str]]] = {Job.VECTORS: [], Job.LESSONS: []}
+        searches = {Job.VECTORS: self._lessons.nearest_vectors, Job.LESSONS: self._lessons.nearest_lessons}
+
+        def search(job: Job, vector: Vectors) -> None:
+            found[job].append(searches[job](vector))
+
+        times = {job: of_each([partial(search, job, one) for one in self._catalog.queries]) for job in searches}
+        recall = {job: self._catalog.recall(job, answers) for job, answers in found.items()}
+        times |= {job: of_each(calls) for job, calls in self._additions(number).items()}
+        among = statistics.mean(len(_lessons_of(one)) for one in found[Job.VECTORS])
+        return Measured(times=times, recall=recall, asked=self._lessons.asked, among=round(among, 2))
+
+    def _additions(self, number: int) -> dict[Job, list[Callable[[], None]]]:
+        return {
+            Job.ADD_VECTOR: [partial(self._lessons.add_vector, one) for one in self._plan.first(number)],
+            Job.ADD_LESSON: [partial(self._lessons.add_lesson, one) for one in self._plan.second(number)],
+        }
+
+
+def main(name: str, folder: Path) -> None:
+    """Fills the peer, and answers until no more requests come."""
+    link, catalog = Link(), Catalog(folder)
     peer = _PEERS[name](folder)
-    lessons = Lessons(peer, folder)
-    there = lessons.count - 2 * adds
-    lessons.fill(there)
-    lessons.nearest_vectors(queries[0], top)
-    found = {
-        "version": importlib.metadata.version(peer.package),
-        "vectors": of_each([partial(lessons.nearest_vectors, one, top) for one in queries]),
-        "lessons": of_each([partial(lessons.nearest_lessons, one, top) for one in queries]),
-        "asked": lessons.asked,
-        "lessons_among_vectors": round(statistics.mean(lessons.among), 2),
-        "add_vector": of_each([partial(lessons.add_vector, there + at) for at in range(adds)]),
-        "add_lesson": of_each([partial(lessons.add_lesson, there + adds + at) for at in range(adds)]),
-    }
-    print(msgspec.json.encode(found).decode())
+    lessons = Lessons(peer, catalog)
+    lessons.fill()
+    lessons.nearest_vectors(catalog.queries[0])
+    worker = Worker(lessons, catalog)
+    link.send(Ready(f"{name} {importlib.metadata.version(peer.package)}"))
+    while (request := link.receive()) is not None:
+        link.send(worker.answer(request))
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], Path(sys.argv[2]), int(sys.argv[3]), int(sys.argv[4]))
+    main(sys.argv[1], Path(sys.argv[2]))

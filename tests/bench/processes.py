@@ -24,6 +24,13 @@ _ENDS_WITHIN_S = 20.0
 _TICKS_A_SECOND = os.sysconf("SC_CLK_TCK")
 
 
+class Written(msgspec.Struct, frozen=True, kw_only=True):
+    """What a process has written so far, in bytes: as given to the disk (`write_bytes`), and to any file (`wchar`)."""
+
+    write_bytes: int
+    wchar: int
+
+
 class Memory(msgspec.Struct, frozen=True, kw_only=True):
     """Of one process, in MB: what it holds resident, and the part that is its own (not files' pages)."""
 
@@ -35,6 +42,12 @@ def cpu_seconds(pid: int) -> float:
     """The processor time that a process has taken so far, all its threads together."""
     fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / _TICKS_A_SECOND
+
+
+def written(pid: int) -> Written:
+    """The kernel's account of what a process has written, all its threads together."""
+    account = dict(line.split(": ") for line in Path(f"/proc/{pid}/io").read_text().splitlines())
+    return Written(write_bytes=int(account["write_bytes"]), wchar=int(account["wchar"]))
 
 
 def memory(pid: int) -> Memory:

@@ -32,6 +32,7 @@ from domain.incorporator.query import QueryInput, text_query
 from domain.learner.lesson import Bin
 from domain.learner.ranking import RERANKED, clamped, fused
 from domain.learner.sections import texts_to_embed
+from tests.bench import results
 
 EMBEDDERS: dict[str, Callable[[], Embedder]] = {"hashing": HashingEmbedder, "onnx": OnnxEmbedder}
 OFF_TOPIC = Path(__file__).parent / "data" / "off_topic.jsonl"
@@ -223,6 +224,7 @@ async def main() -> None:
         figures[name] = await measured(EMBEDDERS[name](), lessons, alerts, questions)
         print(name, *(f"{key}: {value}" for key, value in summary(figures[name])), sep="\n  ")
     about = {
+        "commit": results.commit(),
         "lessons": len(lessons),
         "alerts": len(alerts),
         "off_topic_questions": len(questions),

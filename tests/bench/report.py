@@ -39,9 +39,10 @@ def _filled(mark: re.Match[str]) -> str:
     if found is None:
         return f"{mark[1]}Not measured yet.\n{mark[3]}"
     machine, versions = found["machine"], found["versions"]
+    commit = f"; commit {found['commit']}" if found.get("commit") else ""
     source = (
         f"*`tests/bench/results/{mark[2]}.json` of {found['at']}: {machine['processor']}, {machine['cores']} cores, "
-        f"load {machine['load_average']} before; Python {versions['python']}, SQLite {versions['sqlite']}.*"
+        f"load {machine['load_average']} before; Python {versions['python']}, SQLite {versions['sqlite']}{commit}.*"
     )
     shown = plots.PLOTS.get(mark[2])
     image = f"\n![{shown[0]}](images/{plots.file_name(mark[2])})\n" if shown else ""

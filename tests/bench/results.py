@@ -1,4 +1,4 @@
-"""Results as JSON files, each with the machine, the versions and the scale that it comes from."""
+"""Results as JSON files, each with the commit, the machine, the versions and the scale that it comes from."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import importlib.metadata
 import os
 import platform
 import sqlite3
+import subprocess
 from collections.abc import Mapping
 from datetime import datetime, timezone
 from pathlib import Path
@@ -13,6 +14,7 @@ from typing import Any
 
 import msgspec
 
+from tests.bench.processes import ROOT
 from tests.bench.scale import Scale
 
 HERE = Path(__file__).parent / "results"
@@ -20,12 +22,21 @@ HERE = Path(__file__).parent / "results"
 _PACKAGES = ("aiosqlite", "asyncpg", "httptools", "litestar", "msgspec", "numpy", "sqlalchemy", "uvicorn", "uvloop")
 
 
-def write(folder: Path, name: str, scale: Scale, machine: Mapping[str, object], figures: Mapping[str, object]) -> None:
-    """Keeps one experiment's figures, with the machine as it was before."""
+def write(
+    folder: Path,
+    name: str,
+    scale: Scale,
+    figures: Mapping[str, object],
+    *,
+    machine: Mapping[str, object],
+    commit: str | None,
+) -> None:
+    """Keeps one experiment's figures, with the machine and the commit as they were before."""
     folder.mkdir(parents=True, exist_ok=True)
     found = {
         "experiment": name,
         "at": datetime.now(timezone.utc).isoformat(timespec="seconds"),
+        "commit": commit,
         "machine": machine,
         "versions": _versions(),
         "scale": scale,
@@ -52,6 +63,24 @@ def machine() -> dict[str, object]:
         "system": f"{platform.system()} {platform.release()}",
         "load_average": round(os.getloadavg()[0], 2),
     }
+
+
+def commit(root: Path = ROOT) -> str | None:
+    """The project's commit in short, with a "+" where files that it keeps differ from it; None without a repository.
+
+    What a run writes itself (figures and documentation) does not count, so that each experiment of a run says the same.
+    """
+    try:
+        head = _git(root, "rev-parse", "--short", "HEAD")
+        written = [f":(exclude){one}" for one in ("tests/bench/results", "docs")]
+        differs = _git(root, "status", "--porcelain", "--untracked-files=no", "--", ".", *written)
+    except (OSError, subprocess.CalledProcessError):
+        return None
+    return f"{head}+" if differs else head
+
+
+def _git(root: Path, *arguments: str) -> str:
+    return subprocess.run(["git", *arguments], cwd=root, check=True, capture_output=True, text=True).stdout.strip()
 
 
 def _versions() -> dict[str, str]:

@@ -15,11 +15,11 @@ from pathlib import Path
 import msgspec
 import numpy as np
 import uvloop
-from numpy.typing import NDArray
 
 from application.learner.ports import TextIndex, VectorIndex
 from tests.bench import catalogs, corpus, seeds
 from tests.bench.processes import SERVER_CORE, Memory, memory, run_pinned
+from tests.bench.recall import Vectors, recall
 from tests.bench.scale import Scale
 from tests.bench.timing import Times, of_each, of_each_awaited
 
@@ -80,14 +80,14 @@ async def _measure(job: Job) -> Found:
         search = learner.search()
         whole = await of_each_awaited([partial(search.most_similar, one, TOP) for one in questions])
     matrix, owners = _matrix(Path(job.file))
-    bare, recall = _bare(matrix, owners, embedded, nearest)
+    vectors = [np.frombuffer(one, "<f4") for one in embedded]
     return Found(
         lessons=job.lessons,
         vectors=len(matrix),
         dimension=matrix.shape[1],
         index=times,
-        numpy=bare,
-        recall=recall,
+        numpy=_bare(matrix, vectors),
+        recall=recall(matrix, owners, vectors, nearest, TOP),
         memory=held,
         memory_before=before,
         phrase=phrases,
@@ -111,39 +111,22 @@ async def _phrases(texts: TextIndex, job: Job) -> tuple[Times, Times]:
     return ours, theirs
 
 
-def _matrix(file: Path) -> tuple[NDArray[np.float32], list[str]]:
+def _matrix(file: Path) -> tuple[Vectors, list[str]]:
     """All vectors, and whose each is."""
     stored = list(seeds.vectors_of(file))
     owners = [one.lesson_id for one in stored for _ in range(one.count)]
     return np.frombuffer(b"".join(one.data for one in stored), "<f4").reshape(len(owners), -1), owners
 
 
-def _bare(
-    matrix: NDArray[np.float32], owners: Sequence[str], queries: Sequence[bytes], found: Sequence[Sequence[str]]
-) -> tuple[Times, float]:
-    """What NumPy alone takes, and how much of the exact answer was found."""
-    vectors = [np.frombuffer(one, "<f4") for one in queries]
+def _bare(matrix: Vectors, vectors: Sequence[Vectors]) -> Times:
+    """What NumPy alone takes."""
 
-    def nearest(vector: NDArray[np.float32]) -> None:
+    def nearest(vector: Vectors) -> None:
         cosines = matrix @ vector
         np.argpartition(cosines, -TOP)[-TOP:]
 
     nearest(vectors[0])
-    times = of_each([partial(nearest, one) for one in vectors])
-    exact = [_exact(matrix @ vector, owners) for vector in vectors]
-    shares = [
-        sum(exact_ids[lesson_id] >= least for lesson_id in ids if lesson_id in exact_ids) / TOP
-        for (exact_ids, least), ids in zip(exact, found, strict=True)
-    ]
-    return times, round(float(np.mean(shares)), 4)
-
-
-def _exact(cosines: NDArray[np.float32], owners: Sequence[str]) -> tuple[dict[str, float], float]:
-    """The nearest lessons with their best cosine, and the cosine of the tenth (a rounding's width is let pass)."""
-    best: dict[str, float] = {}
-    for at in np.argsort(-cosines, kind="stable")[: TOP * 10].tolist():
-        best.setdefault(owners[at], float(cosines[at]))
-    return best, sorted(best.values(), reverse=True)[min(TOP, len(best)) - 1] - 1e-5
+    return of_each([partial(nearest, one) for one in vectors])
 
 
 if __name__ == "__main__":

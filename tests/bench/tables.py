@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
 
-Figures = Mapping[str, Any]
-
-
-def _table(head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
-    lines = [head, ["---"] * len(head), *rows]
-    return "\n".join("| " + " | ".join(map(str, line)) + " |" for line in lines)
+from tests.bench.markdown import Figures, table
+from tests.bench.peer_tables import peers
 
 
 def _hot_path(found: Figures) -> str:
@@ -29,11 +24,11 @@ def _hot_path(found: Figures) -> str:
         for one in found["points"]
     ]
     head = ("path", "connections", "server", "requests/s", "× no-op", "p50 ms", "p99 ms", "CPU µs", "CPU × no-op")
-    return _table(head, rows)
+    return table(head, rows)
 
 
 def _stages(found: Figures) -> str:
-    return _table(("stage", "CPU µs a request"), [(one["name"], f"{one['cpu_us']:.1f}") for one in found["stages"]])
+    return table(("stage", "CPU µs a request"), [(one["name"], f"{one['cpu_us']:.1f}") for one in found["stages"]])
 
 
 def _group_commit(found: Figures) -> str:
@@ -43,7 +38,7 @@ def _group_commit(found: Figures) -> str:
         (store, *(f"{rates[store, count]:,.0f}" for count in callers), f"{rates[store, 64] / rates[store, 1]:.1f}")
         for store in stores
     ]
-    return _table(("selections recorded a second", *(f"{count} callers" for count in callers), "64 over 1"), rows)
+    return table(("selections recorded a second", *(f"{count} callers" for count in callers), "64 over 1"), rows)
 
 
 def _growth(found: Figures) -> str:
@@ -59,16 +54,16 @@ def _growth(found: Figures) -> str:
             )
             for one in found[name]
         ]
-        tables.append(_table(("path", what, "p50 ms", "CPU µs", "CPU × smallest"), rows))
+        tables.append(table(("path", what, "p50 ms", "CPU µs", "CPU × smallest"), rows))
     reads = [
         (one["what"], f"{one['size']:,}", one["times"]["p50_ms"], one["times"]["p99_ms"]) for one in found["reads"]
     ]
-    tables.append(_table(("read", "feedback entries", "p50 ms", "p99 ms"), reads))
+    tables.append(table(("read", "feedback entries", "p50 ms", "p99 ms"), reads))
     held = [
         (f"{int(size):,}", one["memory"]["resident"], one["memory"]["own"], one["started_in_s"])
         for size, one in found["memory"].items()
     ]
-    tables.append(_table(("promoted lessons", "resident MB", "own MB", "start s"), held))
+    tables.append(table(("promoted lessons", "resident MB", "own MB", "start s"), held))
     return "\n\n".join(tables)
 
 
@@ -94,7 +89,7 @@ def _search(found: Figures) -> str:
         *("lessons", "vectors", "top-10 ms", "NumPy ms", "×", "CPU ×", "recall@10", "whole search ms", "catalog MB"),
         *("phrase ms", "LIKE ms", "faster ×"),
     )
-    return _table(head, rows)
+    return table(head, rows)
 
 
 def _catalog_changes(found: Figures) -> str:
@@ -115,7 +110,7 @@ def _catalog_changes(found: Figures) -> str:
         *("lessons", "promotion ms", "its CPU ms", "matchable after ms", "CPU ms until then"),
         *("noticed elsewhere ms", "its CPU ms", "look without change µs"),
     )
-    return _table(head, rows)
+    return table(head, rows)
 
 
 def _llm_path(found: Figures) -> str:
@@ -137,57 +132,15 @@ def _llm_path(found: Figures) -> str:
         ("all of it but asking the model", staged["not_asking_ms"]),
     ]
     parts = [(what, took, f"{took / staged['invoke_ms']:.2f}") for what, took in rows]
-    return f"{_table(head, [row])}\n\n{_table(('stage', 'p50 ms', 'of all'), parts)}"
+    return f"{table(head, [row])}\n\n{table(('stage', 'p50 ms', 'of all'), parts)}"
 
 
 def _start_up(found: Figures) -> str:
     rows = [
         (one["server"], one["start_s"], one["longest_s"], one["resident_mb"], one["own_mb"]) for one in found["servers"]
     ]
-    table = _table(("server", "start s (median)", "longest s", "resident MB", "own MB"), rows)
-    return f"{table}\n\nOf the heavy modules it imports: {', '.join(found['imported']) or 'none'}."
-
-
-def _peers(found: Figures) -> str:
-    ours = found["found"][0]
-    jobs = {"vectors": "lessons", "lessons": "lessons", "add_vector": "add_lesson", "add_lesson": "add_lesson"}
-    rows: list[Sequence[object]] = []
-    for one in found["found"]:
-        figures: list[object] = [] if one["problem"] is None else [one["problem"]]
-        if not figures:
-            for job, as_ours in jobs.items():
-                took = one[job] and one[job]["p50_ms"]
-                figures += [took, f"{took / ours[as_ours]['p50_ms']:.1f}"] if took else ["", ""]
-            figures.append(one["promotion"]["p50_ms"] if one["promotion"] else "")
-        rows.append((one["name"], *figures, *[""] * (2 * len(jobs) + 1 - len(figures))))
-    top = found["top"]
-    head = (
-        *("", f"{top} vectors ms", "× ours", f"{top} lessons ms", "× ours"),
-        *("add a vector ms", "× ours", "add a lesson ms", "× ours", "whole promotion ms"),
-    )
-    notes = [
-        f"{one['name']}: its {top} nearest vectors are of {one['lessons_among_vectors']} lessons on average; to have "
-        f"{top} lessons, it was asked for {one['asked']} vectors at most."
-        for one in found["found"]
-        if one["asked"]
-    ]
-    return f"{_table(head, rows)}\n\n{' '.join(notes)}\n\n{_addition(found)}"
-
-
-def _addition(found: Figures) -> str:
-    ours = found["found"][0]
-    whole = ours["add_lesson"]["p50_ms"]
-    floors = [
-        ("a transaction of bare SQLite with one row of", "bare_transaction"),
-        ("a flush of the disk for", "bare_flush"),
-    ]
-    parts = [
-        *((one["name"], one["p50_ms"]) for one in ours["addition"]),
-        ("**the whole addition**", whole),
-        *((f"{what} {found['row_bytes']:,} bytes", found[name]["p50_ms"]) for what, name in floors),
-    ]
-    rows = [(what, took, f"{took / whole:.2f}") for what, took in parts]
-    return _table(("our addition of a lesson", "p50 ms", "of the whole"), rows)
+    starts = table(("server", "start s (median)", "longest s", "resident MB", "own MB"), rows)
+    return f"{starts}\n\nOf the heavy modules it imports: {', '.join(found['imported']) or 'none'}."
 
 
 def _vector_stores(found: Figures) -> str:
@@ -210,7 +163,7 @@ def _vector_stores(found: Figures) -> str:
         "one change ms",
         "recall@10",
     )
-    return _table(head, rows)
+    return table(head, rows)
 
 
 TABLES: Mapping[str, Callable[[Figures], str]] = {
@@ -222,6 +175,6 @@ TABLES: Mapping[str, Callable[[Figures], str]] = {
     "catalog_changes": _catalog_changes,
     "llm_path": _llm_path,
     "start_up": _start_up,
-    "peers": _peers,
+    "peers": peers,
     "vector_stores": _vector_stores,
 }
