@@ -9,8 +9,6 @@ from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontext
 
 from litestar.types import ASGIApp
 
-from adapters.lessons.watch import SqliteWatch
-from adapters.per_event_loop import Closable
 from domain.errors import StoreUnavailable
 from entrypoints.background import feedback_housekeeping, lesson_housekeeping, miss_housekeeping, reconciler, running
 from entrypoints.container import IncorporatorContainer, LearnerContainer
@@ -94,12 +92,9 @@ async def close_learner(container: LearnerContainer) -> None:
     """Closes what the Learner holds open, each part whatever becomes of the others."""
     async with AsyncExitStack() as parts:
         parts.push_async_callback(container.database().aclose)
-        for part in (container.embedder(), container.vectors()):
-            if isinstance(part, Closable):
-                parts.push_async_callback(part.aclose)
-        watch = container.watch()
-        if isinstance(watch, SqliteWatch):
-            parts.callback(watch.close)
+        parts.push_async_callback(container.embedder().aclose)
+        parts.push_async_callback(container.vectors().aclose)
+        parts.callback(container.watch().close)
 
 
 async def close_incorporator(container: IncorporatorContainer) -> None:

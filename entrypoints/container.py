@@ -46,7 +46,7 @@ from application.learner.inject import InjectLessons
 from application.learner.ports import CatalogWatch, VectorIndex
 from application.learner.review import EraseLesson, ReviewLesson
 from application.learner.search import SearchLessons
-from application.shared.ports import Embedder
+from application.shared.ports import Embedder, Llm
 from domain.feedback.escalation import EscalationPolicy, Path, flagged_lesson_body, remediation_event_body
 from domain.incorporator.match import FallbackReason
 from entrypoints.settings import EmbedderKind, HilMode, RemediationMode, Settings, VectorBackend
@@ -93,7 +93,7 @@ def _vector_index(settings: Settings) -> VectorIndex:
     return MemoryVectorIndex()
 
 
-def _llm(settings: Settings) -> AnthropicLlm:
+def _llm(settings: Settings) -> Llm:
     return AnthropicLlm(
         api_key=settings.anthropic_api_key or None,
         model=settings.llm_model,

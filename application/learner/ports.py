@@ -181,6 +181,10 @@ class CatalogWatch(Protocol):
         Called on every invoke: microseconds, no waiting.
         """
 
+    def close(self) -> None:
+        """Closes what is held open, if anything."""
+        return
+
 
 class VectorHit(msgspec.Struct, frozen=True, kw_only=True):
     """A lesson and the cosine of its best section with the query, in [-1, 1]."""
@@ -221,6 +225,10 @@ class VectorIndex(Protocol):
     @abstractmethod
     async def reset(self, embedder: str, dimension: int) -> None:
         """Empties the index for a rebuild with this embedder; it then reflects revision 0."""
+
+    async def aclose(self) -> None:
+        """Closes what is held open, if anything."""
+        return
 
 
 class LessonText(msgspec.Struct, frozen=True, kw_only=True):

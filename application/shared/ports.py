@@ -73,6 +73,10 @@ class Llm(Protocol):
     def problem(self) -> str | None:
         """Why the model cannot be asked just now (no key, circuit open), or None where it can."""
 
+    async def aclose(self) -> None:
+        """Closes what is held open, if anything."""
+        return
+
 
 class Embedder(Protocol):
     """Texts to unit vectors. The same text gives the same vector on every machine and run."""
@@ -109,3 +113,7 @@ class Embedder(Protocol):
     @abstractmethod
     def mean(self, vectors: Sequence[bytes], weights: Sequence[int]) -> bytes:
         """The weighted mean of vectors of this embedder (one at least), of length 1 again; zeros where it is 0."""
+
+    async def aclose(self) -> None:
+        """Closes what is held open, if anything."""
+        return

@@ -8,10 +8,10 @@ from contextlib import AsyncExitStack
 
 import pytest
 
-from tests.integration.vectors.stores import DIMENSION, EMBEDDER, KINDS, ClosableIndex, Kind
+from tests.integration.vectors.stores import DIMENSION, EMBEDDER, KINDS, Kind
 from tests.servers.process import ServerProcess
 
-OpenIndex = Callable[[], Awaitable[ClosableIndex]]
+OpenIndex = Callable[[], Awaitable[VectorIndex]]
 
 
 @pytest.fixture(params=[pytest.param(name, marks=pytest.mark.engine(kind.server.name)) for name, kind in KINDS.items()])
@@ -40,7 +40,7 @@ async def open_index(kind: Kind, address: str) -> AsyncIterator[OpenIndex]:
     """Opens one more index on the same store, as another process does."""
     async with AsyncExitStack() as stack:
 
-        async def opened() -> ClosableIndex:
+        async def opened() -> VectorIndex:
             index = kind.open(address)
             stack.push_async_callback(index.aclose)
             await index.prepare(EMBEDDER, DIMENSION)

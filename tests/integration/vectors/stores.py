@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import struct
 from collections.abc import Callable, Sequence
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 from adapters.vectors.milvus_index import MilvusIndex
 from adapters.vectors.pgvector_index import PgvectorIndex
@@ -20,16 +20,12 @@ DIMENSION = 4
 QUERY = struct.pack("<4f", 1, 0, 0, 0)
 
 
-class ClosableIndex(VectorIndex, Protocol):
-    async def aclose(self) -> None: ...
-
-
 class Kind(NamedTuple):
     """A kind of vector store. `address` gives the DSN of an empty store on a server, `open` an index on a store."""
 
     server: type[ServerProcess]
     address: Callable[[ServerProcess, str], str]
-    open: Callable[[str], ClosableIndex]
+    open: Callable[[str], VectorIndex]
 
 
 def _database(server: ServerProcess, name: str) -> str:

@@ -11,9 +11,9 @@ import pytest
 from application.learner.ports import VectorIndex
 from domain.errors import EmbedderMismatch, VectorsUnavailable
 from domain.learner.lesson import Bin
-from tests.integration.vectors.stores import DIMENSION, EMBEDDER, QUERY, ClosableIndex, Kind, found, stored, towards
+from tests.integration.vectors.stores import DIMENSION, EMBEDDER, QUERY, Kind, found, stored, towards
 
-OpenIndex = Callable[[], Awaitable[ClosableIndex]]
+OpenIndex = Callable[[], Awaitable[VectorIndex]]
 
 
 async def test_all_see_what_one_has_applied(open_index: OpenIndex) -> None:

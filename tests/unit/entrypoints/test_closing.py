@@ -9,12 +9,20 @@ from typing import Any
 
 import pytest
 from dependency_injector import providers
+from litestar.testing import TestClient
 
-from adapters.lessons.watch import SqliteWatch
+from application.learner.ports import CatalogWatch
 from domain.errors import StoreUnavailable
+from domain.feedback import escalation
 from entrypoints.apps import close_incorporator, close_learner, incorporator_app, learner_app
 from entrypoints.container import IncorporatorContainer, LearnerContainer
 from entrypoints.settings import Settings
+from tests.fakes.fake_embedder import FakeEmbedder
+from tests.fakes.fake_target import ScriptedTarget
+from tests.fakes.fake_text_index import FakeTextIndex
+from tests.fakes.fake_vector_index import FakeVectorIndex
+from tests.fakes.fake_watch import FakeWatch
+from tests.fakes.scripted_llm import ScriptedLlm
 
 
 class Part:
@@ -31,10 +39,12 @@ class Part:
             raise OSError(self._name)
 
 
-class NotedWatch(SqliteWatch):
+class NotedWatch(CatalogWatch):
     def __init__(self, closed: list[str]) -> None:
-        super().__init__("no.db")
         self._closed = closed
+
+    def look(self) -> int:
+        return 0
 
     def close(self) -> None:
         self._closed.append("watch")
@@ -125,3 +135,16 @@ async def test_an_incorporators_start_that_fails_leaves_nothing_open(settings: S
     container.learner.catalog.override(providers.Object(LostCatalog()))
     assert await started(incorporator_app(container)) == "lifespan.startup.failed"
     assert sorted(closed) == LEARNER_PARTS[1:]
+
+
+def test_adapters_that_have_what_their_port_asks_for_and_no_more_serve_and_are_closed(settings: Settings) -> None:
+    container = IncorporatorContainer(settings=settings)
+    learner = container.learner
+    learner.embedder.override(providers.Object(FakeEmbedder()))
+    learner.vectors.override(providers.Object(FakeVectorIndex()))
+    learner.texts.override(providers.Object(FakeTextIndex()))
+    learner.watch.override(providers.Object(FakeWatch()))
+    container.llm.override(providers.Object(ScriptedLlm("{}")))
+    container.targets.override(providers.Object({escalation.Path.HUMAN: ScriptedTarget("delivered")}))
+    with TestClient(incorporator_app(container)) as client:
+        assert client.get("/health").json() == {"status": "ok"}
