@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import sqlite3
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from unittest import mock
@@ -27,7 +27,6 @@ INDEX = "taking over into the vector index"
 
 ROW_BYTES = 3 * 1_024 * 4
 
-_WARM_UPS = 10
 _ROW = os.urandom(ROW_BYTES)
 _SETTINGS = ("journal_mode = WAL", "synchronous = FULL", "wal_autocheckpoint = 10000")
 
@@ -87,7 +86,6 @@ class BareTransaction:
         for one in _SETTINGS:
             self._connection.execute(f"PRAGMA {one}").fetchall()
         self._connection.execute("CREATE TABLE bare (id INTEGER PRIMARY KEY, vectors BLOB NOT NULL)")
-        _warm_up(self)
 
     def __call__(self) -> None:
         self._connection.execute("BEGIN IMMEDIATE")
@@ -100,13 +98,7 @@ class BareFlush:
 
     def __init__(self, folder: Path) -> None:
         self._file = (folder / "bare").open("ab", buffering=0)
-        _warm_up(self)
 
     def __call__(self) -> None:
         self._file.write(_ROW)
         os.fdatasync(self._file.fileno())
-
-
-def _warm_up(floor: Callable[[], None]) -> None:
-    for _ in range(_WARM_UPS):
-        floor()

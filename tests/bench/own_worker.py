@@ -66,12 +66,14 @@ class Worker:
         times = {Job.LESSONS: await of_each_awaited([partial(search, one) for one in queries])}
         found = [[self._names[hit.lesson_id] for hit in of_one] for of_one in hits]
         recall = {Job.LESSONS: self._catalog.recall(Job.LESSONS, found)}
-        added = Addition(self._learner)
-        times |= {job: await of_each_awaited(calls) for job, calls in self._additions(number, added).items()}
-        times |= {job: of_each([floor] * self._plan.additions) for job, floor in self._floors.items()}
+        added, warm_ups = Addition(self._learner), self._plan.warm_ups
+        for job, calls in self._additions(number, added).items():
+            times[job] = await of_each_awaited(calls, warm_ups=warm_ups)
+        for job, floor in self._floors.items():
+            times[job] = of_each([floor] * (warm_ups + self._plan.additions), warm_ups=warm_ups)
         for one in (*self._plan.first(number), *self._plan.second(number)):
             self._catalog.has(self._catalog.rows(one))
-        return Measured(times=times, recall=recall, parts=stages(added.parts))
+        return Measured(times=times, recall=recall, parts=stages(added.parts[warm_ups:]))
 
     def _additions(self, number: int, added: Addition) -> dict[Job, list[Call]]:
         reviews = [

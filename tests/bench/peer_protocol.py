@@ -35,29 +35,32 @@ class Job(str, Enum):
 
 
 class Plan(msgspec.Struct, frozen=True, kw_only=True):
-    """How much of everything: `lessons` are in the catalog, and `additions` are made for each job in each of `rounds`.
+    """How much of everything: `lessons` are in the catalog, and `additions` are timed for each job in each of `rounds`.
 
-    Lessons to add have the numbers after the catalog's; those of round number `rounds` are counted and not timed.
+    Before these come `warm_ups`, since the processor's caches are another one's when a turn begins. Lessons to add have
+    the numbers after the catalog's; those of round number `rounds` are counted and not timed.
     """
 
     lessons: int
     top: int
     rounds: int
+    warm_ups: int
     additions: int
 
     @property
     def new_lessons(self) -> int:
-        return 2 * self.additions * (self.rounds + 1)
+        return self.first(self.rounds + 1).start - self.lessons
 
     def first(self, number: int) -> range:
         """The lessons of a round's first additions: one vector of each by a peer, the whole lesson by the service."""
-        begin = self.lessons + 2 * self.additions * number
-        return range(begin, begin + self.additions)
+        added = self.warm_ups + self.additions
+        begin = self.lessons + 2 * added * number
+        return range(begin, begin + added)
 
     def second(self, number: int) -> range:
         """The lessons of a round's second additions: the whole lesson by a peer, a promotion by the service."""
-        end = self.first(number).stop
-        return range(end, end + self.additions)
+        first = self.first(number)
+        return range(first.stop, first.stop + len(first))
 
 
 class Round(msgspec.Struct, frozen=True, tag=True):

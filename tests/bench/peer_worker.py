@@ -172,7 +172,8 @@ class Worker:
 
         times = {job: of_each([partial(search, job, one) for one in self._catalog.queries]) for job in searches}
         recall = {job: self._catalog.recall(job, answers) for job, answers in found.items()}
-        times |= {job: of_each(calls) for job, calls in self._additions(number).items()}
+        warm_ups = self._plan.warm_ups
+        times |= {job: of_each(calls, warm_ups=warm_ups) for job, calls in self._additions(number).items()}
         among = statistics.mean(len(_lessons_of(one)) for one in found[Job.VECTORS])
         return Measured(times=times, recall=recall, asked=self._lessons.asked, among=round(among, 2))
 

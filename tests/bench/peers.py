@@ -39,6 +39,7 @@ PEERS = ("chromadb", "mem0")
 
 _PYTHON = ROOT / ".venv-peers" / "bin" / "python"
 _NOT_INSTALLED = "not installed: make bench-peers"
+_WARM_UPS = 4
 _FILLED_WITHIN_S = 900.0
 _ANSWERS_WITHIN_S = 300.0
 _TIMED = (Job.VECTORS, Job.LESSONS, Job.ADD_VECTOR, Job.ADD_LESSON, Job.PROMOTION)
@@ -132,7 +133,7 @@ def _added(participant: Participant, job: Job) -> int:
 
 def run(scale: Scale) -> dict[str, object]:
     """Us and each peer over the catalog of the hot path. Raises `ParticipantFailed` where our own part fails."""
-    plan = Plan(lessons=scale.lessons, top=TOP, rounds=scale.rounds, additions=scale.repeats // 10)
+    plan = Plan(lessons=scale.lessons, top=TOP, rounds=scale.rounds, warm_ups=_WARM_UPS, additions=scale.repeats // 10)
     with tempfile.TemporaryDirectory(prefix="memorygrid-bench-") as folder, ExitStack() as stack:
         work = Path(folder)
         write_down(work, plan, scale.repeats)

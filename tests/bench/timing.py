@@ -29,20 +29,24 @@ def summary(took: Sequence[float], cpu_s: float) -> Times:
     )
 
 
-def of_each(calls: Sequence[Callable[[], object]]) -> Times:
-    """Each call once."""
+def of_each(calls: Sequence[Callable[[], object]], *, warm_ups: int = 0) -> Times:
+    """Each call once; the first `warm_ups` are not timed."""
+    for call in calls[:warm_ups]:
+        call()
     took, cpu = [], time.process_time()
-    for call in calls:
+    for call in calls[warm_ups:]:
         began = time.perf_counter()
         call()
         took.append(time.perf_counter() - began)
     return summary(took, time.process_time() - cpu)
 
 
-async def of_each_awaited(calls: Sequence[Callable[[], Awaitable[object]]]) -> Times:
-    """Each call once, awaited before the next one is made."""
+async def of_each_awaited(calls: Sequence[Callable[[], Awaitable[object]]], *, warm_ups: int = 0) -> Times:
+    """Each call once, awaited before the next one is made; the first `warm_ups` are not timed."""
+    for call in calls[:warm_ups]:
+        await call()
     took, cpu = [], time.process_time()
-    for call in calls:
+    for call in calls[warm_ups:]:
         began = time.perf_counter()
         await call()
         took.append(time.perf_counter() - began)

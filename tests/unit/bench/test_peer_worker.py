@@ -34,10 +34,12 @@ class Exact(Peer):
         return nearest[self._missed : self._missed + top]
 
 
-def catalog_of(folder: Path, owners: Sequence[int], lessons: int, *, rounds: int = 0, additions: int = 0) -> Catalog:
+def catalog_of(
+    folder: Path, owners: Sequence[int], lessons: int, *, rounds: int = 0, warm_ups: int = 0, additions: int = 0
+) -> Catalog:
     """Vectors that lie the farther from the first axis, which is the question, the later they come."""
     angles = np.linspace(0, 1, len(owners), dtype=np.float32)
-    plan = Plan(lessons=lessons, top=TOP, rounds=rounds, additions=additions)
+    plan = Plan(lessons=lessons, top=TOP, rounds=rounds, warm_ups=warm_ups, additions=additions)
     vectors = np.stack([np.cos(angles), np.sin(angles)], axis=1)
     Catalog.write(folder, plan, vectors, owners, np.array([[1, 0]], np.float32))
     return Catalog(folder)
@@ -123,3 +125,18 @@ def test_recall_is_against_the_vectors_and_lessons_that_are_there(
 
     assert isinstance(measured, Measured)
     assert measured.recall == recall
+
+
+def test_the_first_additions_of_each_job_are_made_and_not_timed(tmp_path: Path) -> None:
+    owners = list(range(10))
+    catalog = catalog_of(tmp_path, owners, lessons=4, warm_ups=2, additions=1)
+    peer = Exact()
+    lessons = Lessons(peer, catalog)
+    lessons.fill()
+
+    measured = Worker(lessons, catalog).answer(Round(0))
+
+    assert isinstance(measured, Measured)
+    assert [measured.times[job].times for job in (Job.ADD_VECTOR, Job.ADD_LESSON)] == [1, 1]
+    assert peer.added[1:] == [[f"{one}/{one}"] for one in range(4, 10)]
+    assert catalog.plan.new_lessons == len(owners) - 4
