@@ -8,6 +8,7 @@ from contextlib import AsyncExitStack
 
 import pytest
 
+from application.learner.ports import VectorIndex
 from tests.integration.vectors.stores import DIMENSION, EMBEDDER, KINDS, Kind
 from tests.servers.process import ServerProcess
 
