@@ -108,7 +108,7 @@ def _rules(settings: Settings) -> FileRules:
 
 
 def _floors(settings: Settings, embedder: Embedder) -> Mapping[FallbackReason, float]:
-    """How similar the top hit must be where the model's choice cannot be used."""
+    """How similar a hit must be where the model's choice cannot be used."""
     if settings.fallback_min_similarity is not None:
         return dict.fromkeys(FallbackReason, settings.fallback_min_similarity)
     return _EmbedderFloors(embedder)
@@ -248,6 +248,7 @@ class IncorporatorContainer(containers.DeclarativeContainer):
         match=match,
         apply=apply,
         record=record,
+        catalog=learner.catalog,
         store=store,
         misses=misses,
         llm_timeout_s=settings.provided.llm_timeout_s,

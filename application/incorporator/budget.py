@@ -12,6 +12,11 @@ class LlmBudget:
         self._seconds = seconds
         self._ends: float | None = None
 
+    @property
+    def is_used(self) -> bool:
+        """Whether the model was asked, or nearly so: time may have passed since the lesson was found."""
+        return self._ends is not None
+
     def left(self) -> float:
         """Seconds left, never negative; the clock starts with the first call."""
         now = anyio.current_time()

@@ -25,17 +25,40 @@ class RuleHit(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class _LookUp:
-    """The hits of one problem type's rules: the first who asks looks them up, the others wait for that."""
+    """The hits of one problem type's rules, as far as they have been asked for, in the file's order.
 
-    def __init__(self) -> None:
+    The first who asks looks them up, the others wait for that. `lasts` until a similarity was missing.
+    """
+
+    def __init__(self, rules: Sequence[DslRule]) -> None:
         self.turn = anyio.Lock()
-        self.hits: tuple[RuleHit, ...] | None = None
+        self.hits: list[RuleHit] = []
+        self.match: MatchResult | None = None
+        self.lasts = True
+        self._left = list(reversed(rules))
+
+    def is_known(self, *, every: bool) -> bool:
+        """Whether the first match is known, or that there is none; with `every`, whether all hits are."""
+        return not self._left or (self.match is not None and not every)
+
+    async def go_on(self, search: SearchLessons) -> None:
+        """Looks the next rule up; where that raises, it stays the next one."""
+        rule = self._left[-1]
+        result = await search(rule.lookup, rule.target_bin, 1)
+        self._left.pop()
+        self.lasts = self.lasts and result.degraded is None
+        for found in result.found:
+            hit = _rule_hit(rule, found)
+            self.hits.append(hit)
+            if self.match is None and hit.excluded is None:
+                self.match = hit.match
 
 
 class DslMatcher:
     """Tries the rules of the query's problem type in the file's order; the first that yields a match wins.
 
-    A rule is looked up once per edition of the catalog and remembered, unless similarities were missing then.
+    A rule is looked up where those before it yield none, once per edition of the catalog, and remembered, unless
+    similarities were missing then.
     Raises `StoreUnavailable`, `EmbedderMismatch`.
     """
 
@@ -47,41 +70,34 @@ class DslMatcher:
         self._known_for: tuple[int, RuleSet | None] = (-1, None)
 
     async def __call__(self, query: QueryInput) -> MatchResult | None:
-        for hit in await self.hits(query.problem_type):
-            if hit.excluded is None:
-                return hit.match
-        return None
+        found = await self._looked_up(query.problem_type, every=False)
+        return None if found is None else found.match
 
-    async def hits(self, problem_type: str) -> tuple[RuleHit, ...]:
+    async def hits(self, problem_type: str) -> Sequence[RuleHit]:
         """The top hit of each rule of this problem type that has one, in the file's order."""
+        found = await self._looked_up(problem_type, every=True)
+        return () if found is None else tuple(found.hits)
+
+    async def _looked_up(self, problem_type: str, *, every: bool) -> _LookUp | None:
+        """None where there is no rule."""
         rules = self._rules.current()
         now = (await self._catalog.refresh(), rules)
         if now != self._known_for:
             self._known, self._known_for = {}, now
         of_type = rules.of(problem_type)
         if not of_type:
-            return ()
+            return None
         known = self._known
         one = known.get(problem_type)
         if one is None:
-            one = known[problem_type] = _LookUp()
-        if one.hits is None:
+            one = known[problem_type] = _LookUp(of_type)
+        if not one.is_known(every=every):
             async with one.turn:
-                if one.hits is None:
-                    one.hits, lasts = await self._look_up(of_type)
-                    if not lasts:
-                        del known[problem_type]
-        return one.hits
-
-    async def _look_up(self, rules: Sequence[DslRule]) -> tuple[tuple[RuleHit, ...], bool]:
-        """The hits, and whether they last: no similarity was missing."""
-        hits: list[RuleHit] = []
-        lasts = True
-        for rule in rules:
-            result = await self._search(rule.lookup, rule.target_bin, 1)
-            lasts = lasts and result.degraded is None
-            hits.extend(_rule_hit(rule, found) for found in result.found)
-        return tuple(hits), lasts
+                while not one.is_known(every=every):
+                    await one.go_on(self._search)
+            if not one.lasts:
+                known.pop(problem_type, None)
+        return one
 
 
 def _rule_hit(rule: DslRule, found: Found) -> RuleHit:

@@ -101,10 +101,19 @@ class ExplainMatch:
         else:
             notes.append("the language model was not asked (add ?llm=true): the top hit stands in for its choice")
             llm = matched(found[0].copy, MatcherName.LLM, found[0].hit.similarity)
-            if self._llm.fallback(found, FallbackReason.LLM_UNAVAILABLE) is None:
-                instead = "answer no match" if dsl is None else "take the rule's hit"
-                notes.append(f"the top hit is below the floor: an invoke without a model would {instead}")
+            notes += _without_model(llm, self._llm.fallback(found, FallbackReason.LLM_UNAVAILABLE), dsl)
         return better(dsl, llm) if self._mode is StrategyMode.BEST_OF_BOTH else llm or dsl
+
+
+def _without_model(top: MatchResult, fallback: MatchResult | None, dsl: MatchResult | None) -> list[str]:
+    """What an invoke without a model would do, where that is not to take the top hit."""
+    if fallback is not None and fallback.matched_entity_id == top.matched_entity_id:
+        return []
+    if fallback is not None:
+        instead = f"take lesson {fallback.matched_entity_id}"
+    else:
+        instead = "answer no match" if dsl is None else "take the rule's hit"
+    return [f"the top hit is below the floor: an invoke without a model would {instead}"]
 
 
 def _candidates(hits: Sequence[RuleHit], found: Sequence[Found]) -> list[Candidate]:

@@ -10,6 +10,7 @@ from application.incorporator.budget import LlmBudget
 from application.incorporator.match import Match
 from application.incorporator.ports import Misses
 from application.incorporator.record import RecordFeedback
+from application.learner.catalog import Catalog
 from application.shared.ports import IdempotencyRecord
 from domain.errors import NoMatch
 from domain.incorporator.outcome import ApplierOutcome
@@ -18,6 +19,9 @@ from domain.incorporator.query import QueryInput
 
 class Invoke:
     """Answers what to do about a problem, once that selection is durable.
+
+    Decisions on lessons do not wait for the language model: where one has taken back or replaced the lesson meanwhile,
+    the problem is matched anew, with the time that is left for the model.
 
     Raises `NoMatch`, `StoreUnavailable`, `Overloaded`, `KeyReused`, and what `Match` raises.
     """
@@ -28,6 +32,7 @@ class Invoke:
         match: Match,
         apply: Apply,
         record: RecordFeedback,
+        catalog: Catalog,
         store: FeedbackStore,
         misses: Misses,
         llm_timeout_s: float,
@@ -35,6 +40,7 @@ class Invoke:
         self._match = match
         self._apply = apply
         self._record = record
+        self._catalog = catalog
         self._store = store
         self._misses = misses
         self._llm_timeout_s = llm_timeout_s
@@ -46,11 +52,13 @@ class Invoke:
             if earlier is not None:
                 return msgspec.json.decode(earlier, type=ApplierOutcome)
         budget = LlmBudget(self._llm_timeout_s)
-        match = await self._match(query, budget)
-        if match is None:
-            self._misses.note(query.problem_type)
-            raise NoMatch(
-                f"no promoted lesson applies to problem_type {query.problem_type!r}: go on as you would without one"
-            )
-        outcome = await self._apply(match, query, budget)
-        return await self._record(query, match, outcome, request)
+        while True:
+            match = await self._match(query, budget)
+            if match is None:
+                self._misses.note(query.problem_type)
+                raise NoMatch(
+                    f"no promoted lesson applies to problem_type {query.problem_type!r}: go on as you would without one"
+                )
+            outcome = await self._apply(match, query, budget)
+            if not budget.is_used or await self._catalog.still_has(match.raw_payload):
+                return await self._record(query, match, outcome, request)

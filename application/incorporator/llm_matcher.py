@@ -17,9 +17,9 @@ CANDIDATES = 10
 
 
 class LlmMatcher:
-    """Where the model's reply cannot be used, the top vector hit is the match, unless it is below the floor.
+    """Where the model's reply cannot be used, the top vector hit is the match, of those that are not below the floor.
 
-    `floors` says how similar the top hit must be for each reason. Raises `StoreUnavailable`, `VectorsUnavailable`,
+    `floors` says how similar a hit must be for each reason. Raises `StoreUnavailable`, `VectorsUnavailable`,
     `EmbedderUnavailable`, `EmbedderMismatch`.
     """
 
@@ -59,8 +59,7 @@ class LlmMatcher:
     def fallback(
         self, found: Sequence[Found], reason: FallbackReason, usage: TokenUsage | None = None
     ) -> MatchResult | None:
-        """The top hit with its similarity as confidence, or None where that is below the floor for this reason."""
-        top = found[0]
-        if top.hit.similarity < self._floors[reason]:
-            return None
-        return matched(top.copy, MatcherName.LLM, top.hit.similarity, reason, usage)
+        """The first hit that is not below the floor for this reason, with its similarity as confidence; else None."""
+        floor = self._floors[reason]
+        top = next((one for one in found if one.hit.similarity >= floor), None)
+        return None if top is None else matched(top.copy, MatcherName.LLM, top.hit.similarity, reason, usage)

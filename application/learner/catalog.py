@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from datetime import datetime
 
 import anyio
 import msgspec
@@ -29,7 +28,7 @@ from application.learner.ports import (
 from application.learner.vectors_in_step import VectorsInStep
 from application.shared.ports import Embedder
 from domain.errors import EmbedderMismatch, StoreUnavailable
-from domain.learner.lesson import Bin
+from domain.learner.lesson import Bin, PromotedLesson
 
 _log = logging.getLogger(__name__)
 #: Copies in one portion of changes.
@@ -37,10 +36,10 @@ BATCH = 500
 
 
 class Promotion(msgspec.Struct, frozen=True):
-    """What ranking needs to know of a promoted copy."""
+    """What matching needs to know of a promoted copy."""
 
     bin: Bin
-    promoted_at: datetime
+    version: int
 
 
 class Catalog:
@@ -99,8 +98,14 @@ class Catalog:
         return len(self._promotions)
 
     def promotion(self, lesson_id: str) -> Promotion | None:
-        """The promoted copy's bin and date, or None: it is not promoted, whatever an index says."""
+        """The promoted copy's bin and version, or None: it is not promoted, whatever an index says."""
         return self._promotions.get(lesson_id)
+
+    async def still_has(self, copy: PromotedLesson) -> bool:
+        """Whether no decision has taken back or replaced a copy that was found a while ago. Raises as `refresh`."""
+        await self.refresh()
+        promotion = self._promotions.get(copy.id)
+        return promotion is not None and promotion.version <= copy.version
 
     def check_embedder(self) -> None:
         """Raises `EmbedderMismatch` where the stored vectors are known to be another embedder's."""
@@ -201,7 +206,7 @@ class Catalog:
 
     def _remember(self, delta: CatalogDelta) -> None:
         for item in delta.promoted:
-            self._promotions[item.copy.id] = Promotion(item.copy.bin, item.copy.promoted_at)
+            self._promotions[item.copy.id] = Promotion(item.copy.bin, item.copy.version)
         for lesson_id in delta.removed:
             self._promotions.pop(lesson_id, None)
         self._revision = delta.revision

@@ -25,6 +25,7 @@ from adapters.embedders.hashing_embedder import HashingEmbedder
 from adapters.embedders.onnx_embedder import OnnxEmbedder
 from adapters.lessons.memory_text_index import MemoryTextIndex
 from adapters.vectors.memory_vector_index import MemoryVectorIndex
+from application.incorporator.llm_matcher import CANDIDATES
 from application.learner.embed import embedded_query
 from application.learner.ports import LessonText, StoredVectors
 from application.shared.ports import Embedder
@@ -50,7 +51,7 @@ class Alert(NamedTuple):
 
 
 class Ranking(NamedTuple):
-    """Lesson keys, best first, and the similarity that the first one has."""
+    """Lesson keys, best first, and the largest similarity among those that the model would be offered."""
 
     keys: Sequence[str]
     similarity: float
@@ -118,7 +119,7 @@ class Library:
         query = await embedded_query(self._embedder, text)
         cosines = {hit.lesson_id: hit.similarity for hit in await self._sections.nearest(query, RERANKED)}
         order = fused(cosines, await self._texts.lexical(text, list(cosines)))
-        return Ranking(order, clamped(cosines[order[0]]))
+        return Ranking(order, max(clamped(cosines[one]) for one in order[:CANDIDATES]))
 
     async def _nearest(self, index: MemoryVectorIndex, text: str, limit: int) -> Ranking:
         query = await embedded_query(self._embedder, text)
@@ -154,7 +155,7 @@ async def quality(
 async def refusal(
     library: Library, floor: float, alerts: Iterable[Alert], questions: Iterable[str], form: Callable[[str], str]
 ) -> dict[str, float]:
-    """What happens without a language model: the top hit is the match unless its similarity is below the floor."""
+    """What happens without a language model: the first hit that is not below the floor is the match."""
     kept = [(await library.hybrid(form(alert.query))).similarity for alert in alerts]
     refused = [(await library.hybrid(form(question))).similarity for question in questions]
     return {

@@ -141,6 +141,7 @@ class Incorporator:
             match=self.match,
             apply=self.apply,
             record=self.record,
+            catalog=self.learner.catalog,
             store=self.store,
             misses=self.misses,
             llm_timeout_s=llm_timeout_s,

@@ -56,7 +56,7 @@ WORDS: dict[str, str] = {
     "MG_DSL_MATCH_RULES_PATH": "The rules file. Changes are taken up within 2 s; without the file there are no rules.",
     "MG_SEARCH": "`hybrid` lets common words reorder the 50 most similar lessons before ten are offered to the model; "
     "`vector` does not.",
-    "MG_FALLBACK_MIN_SIMILARITY": "How similar the top hit must be where the model's choice cannot be used; below it "
+    "MG_FALLBACK_MIN_SIMILARITY": "How similar a hit must be where the model's choice cannot be used; where none is, "
     "nothing matches. Unset: 0, but the embedder's own measured floor where the model cannot be asked.",
     "MG_CATALOG_REFRESH_S": "Seconds after which a process on a server database sees what others have promoted or "
     "disabled. On SQLite every request sees it.",

@@ -7,8 +7,10 @@ from collections.abc import Sequence
 import anyio
 import pytest
 
+from application.incorporator.dsl_matcher import DslMatcher
 from application.learner.ports import TextHit
-from domain.errors import StoreUnavailable
+from application.learner.search import SearchLessons, SearchResult
+from domain.errors import EmbedderMismatch, StoreUnavailable
 from domain.incorporator.match import EntityType, MatcherName, StrategyMode
 from domain.incorporator.rules import DslRule
 from domain.learner.lesson import Bin, Decision
@@ -254,3 +256,42 @@ async def test_a_store_that_is_away_is_an_error() -> None:
         await of.dsl_matcher(ASKED)
     of.learner.store.away = False
     assert await of.dsl_matcher(ASKED) is not None
+
+
+async def test_rules_behind_the_first_that_yields_a_match_are_not_looked_up() -> None:
+    behind = DslRule(problem_type="flaky_upload", target_bin=Bin.KNOWLEDGE, query="pricing")
+    of = await incorporator(RULE, behind)
+    before, _ = look_ups(of)
+    for _ in range(2):
+        found = await of.dsl_matcher(ASKED)
+        assert found is not None
+        assert found.raw_payload.title == "Retry uploads"
+    assert look_ups(of)[0] == before + 1
+    assert len(await of.dsl_matcher.hits("flaky_upload")) == 1
+    assert look_ups(of)[0] == before + 2
+    await of.dsl_matcher.hits("flaky_upload")
+    assert look_ups(of)[0] == before + 2
+
+
+async def test_a_rule_that_cannot_be_looked_up_hinders_no_rule_before_it() -> None:
+    class Mismatched(SearchLessons):
+        async def __call__(self, query: str, bin: Bin | None, limit: int) -> SearchResult:
+            if bin is Bin.KNOWLEDGE:
+                raise EmbedderMismatch("the vectors are another embedder's")
+            return await super().__call__(query, bin, limit)
+
+    behind = DslRule(problem_type="flaky_upload", target_bin=Bin.KNOWLEDGE, query="pricing")
+    of = await incorporator(RULE, behind)
+    learner = of.learner
+    search = Mismatched(
+        catalog=learner.catalog,
+        store=learner.store,
+        vectors=learner.vectors,
+        texts=learner.texts,
+        embedder=learner.embedder,
+    )
+    matcher = DslMatcher(rules=of.rules, search=search, catalog=learner.catalog)
+    assert await matcher(ASKED) is not None
+    with pytest.raises(EmbedderMismatch):
+        await matcher.hits("flaky_upload")
+    assert await matcher(ASKED) is not None

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
+from functools import partial
+
 import anyio
 import msgspec
 import pytest
 
 from application.feedback.ports import EntryFilter
-from application.shared.ports import LlmReply
+from application.shared.ports import LlmPrompt, LlmReply
 from domain.errors import KeyReused, NoMatch, StoreUnavailable
 from domain.feedback.entry import FeedbackEntry, ResultFlag
 from domain.incorporator.match import StrategyMode, TokenUsage
 from domain.incorporator.outcome import ApplierOutcome, Source
 from domain.incorporator.rules import DslRule
-from domain.learner.lesson import Bin
+from domain.learner.lesson import Bin, Decision, Lesson
 from tests.fakes.clock import START
 from tests.fakes.examples import ODD, query, request
 from tests.fakes.scripted_llm import Late, Line, ScriptedLlm
@@ -179,3 +182,70 @@ async def test_what_is_recorded_by_hand_is_recorded_alike() -> None:
     (entry,) = await entries(of)
     assert (entry.transaction_log_ref, entry.timestamp) == (outcome.id, outcome.created_at)
     assert outcome.created_at > START
+
+
+class BusyReviewer(ScriptedLlm):
+    """A model during whose first answers people decide: one thing for each answer."""
+
+    def __init__(self, *script: Line) -> None:
+        super().__init__(*script)
+        self.meanwhile: list[Callable[[], Awaitable[object]]] = []
+
+    async def ask(self, prompt: LlmPrompt, timeout_s: float) -> LlmReply:
+        reply = await super().ask(prompt, timeout_s)
+        if self.meanwhile:
+            await self.meanwhile.pop(0)()
+        return reply
+
+
+async def decided_upon(mode: StrategyMode) -> tuple[Incorporator, BusyReviewer, Lesson, Lesson]:
+    """With the lesson that the model chooses, and another one."""
+    llm = BusyReviewer("to be replaced")
+    of = Incorporator(RULE, mode=mode, llm=llm)
+    chosen = await of.learner.promoted(title="Retry uploads", body="", dsl_payload=None)
+    other = await of.learner.promoted(title="Retry downloads", body="", dsl_payload=PAYLOAD)
+    return of, llm, chosen, other
+
+
+@pytest.mark.parametrize("decision", [Decision.DISABLE, Decision.REJECT])
+async def test_a_lesson_that_is_taken_back_while_the_model_chooses_is_not_answered(decision: Decision) -> None:
+    of, llm, chosen, other = await decided_upon(StrategyMode.LLM_ONLY)
+    llm.will(chooses(chosen.id))
+    llm.meanwhile = [partial(of.learner.decided, chosen, decision)]
+    outcome = await of.invoke(query())
+    assert outcome.match_result.matched_entity_id == other.id
+    assert [one.lesson_skill_id for one in await entries(of)] == [other.id]
+
+
+async def test_a_lesson_that_is_taken_back_while_the_model_puts_it_into_words_is_not_answered() -> None:
+    of, llm, chosen, other = await decided_upon(StrategyMode.DSL_ONLY)
+    llm.will(does())
+    llm.meanwhile = [partial(of.learner.decided, chosen, Decision.DISABLE)]
+    outcome = await of.invoke(query())
+    assert (outcome.match_result.matched_entity_id, outcome.source) == (other.id, Source.DSL)
+
+
+async def test_a_lesson_that_is_edited_while_the_model_chooses_is_answered_as_it_is_now() -> None:
+    of, llm, chosen, _ = await decided_upon(StrategyMode.LLM_ONLY)
+    llm.will(chooses(chosen.id), chooses(chosen.id), does())
+    llm.meanwhile = [partial(of.learner.decided, chosen, Decision.EDIT, body="Wait longer each time.")]
+    outcome = await of.invoke(query())
+    assert outcome.match_result.raw_payload.body == "Wait longer each time."
+
+
+async def test_the_last_lesson_that_is_taken_back_meanwhile_leaves_no_match() -> None:
+    of, llm, chosen, other = await decided_upon(StrategyMode.LLM_ONLY)
+    llm.will(chooses(chosen.id))
+    llm.meanwhile = [partial(of.learner.decided, one, Decision.DISABLE) for one in (chosen, other)]
+    with pytest.raises(NoMatch):
+        await of.invoke(query())
+    assert await entries(of) == []
+
+
+async def test_a_decision_on_another_lesson_does_not_ask_the_model_anew() -> None:
+    of, llm, chosen, _ = await decided_upon(StrategyMode.LLM_ONLY)
+    llm.will(chooses(chosen.id), does())
+    llm.meanwhile = [partial(of.learner.promoted, title="Pricing tiers")]
+    outcome = await of.invoke(query())
+    assert outcome.match_result.matched_entity_id == chosen.id
+    assert len(llm.prompts) == 2

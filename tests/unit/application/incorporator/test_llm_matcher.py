@@ -123,6 +123,17 @@ async def test_the_documented_cases_have_a_floor_of_0() -> None:
         assert found.confidence == 0.0
 
 
+async def test_a_top_hit_below_the_floor_does_not_hide_one_that_is_not() -> None:
+    of, _ = await incorporator("unused")
+    found = (await of.learner.search.most_similar("retry downloads", 10)).found
+    upside_down = sorted(found, key=lambda one: one.hit.similarity)
+    best = upside_down[-1].hit
+    matcher = LlmMatcher(search=of.learner.search, llm=of.llm, floors=dict.fromkeys(FallbackReason, best.similarity))
+    taken = matcher.fallback(upside_down, FallbackReason.LLM_UNAVAILABLE)
+    assert taken is not None
+    assert (taken.matched_entity_id, taken.confidence) == (best.lesson_id, best.similarity)
+
+
 @pytest.mark.parametrize("reason", FallbackReason)
 async def test_a_floor_holds_for_its_reason_and_a_hit_at_the_floor_is_a_match(reason: FallbackReason) -> None:
     of, _ = await incorporator("unused")

@@ -18,13 +18,26 @@ async def test_an_empty_store_is_an_empty_catalog() -> None:
     assert learner.catalog.promotion("unknown") is None
 
 
-async def test_a_promotion_is_known_with_its_bin_and_its_date() -> None:
+async def test_a_promotion_is_known_with_its_bin_and_its_version() -> None:
     learner = Learner()
     after = await learner.promoted(bin=Bin.KNOWLEDGE)
     promotion = learner.catalog.promotion(after.id)
     assert promotion is not None
-    assert (promotion.bin, promotion.promoted_at) == (Bin.KNOWLEDGE, learner.clock.now())
+    assert (promotion.bin, promotion.version) == (Bin.KNOWLEDGE, after.version)
     assert (learner.catalog.revision, len(learner.catalog)) == (1, 1)
+
+
+async def test_a_copy_is_still_there_until_a_decision_takes_it_back_or_replaces_it() -> None:
+    learner = Learner()
+    lesson = await learner.promoted()
+    found = (await learner.store.copies([lesson.id]))[lesson.id]
+    assert await learner.catalog.still_has(found)
+    edited = await learner.decided(lesson, Decision.EDIT, body="Better.")
+    assert not await learner.catalog.still_has(found)
+    newer = (await learner.store.copies([lesson.id]))[lesson.id]
+    assert await learner.catalog.still_has(newer)
+    await learner.decided(edited, Decision.DISABLE)
+    assert not await learner.catalog.still_has(newer)
 
 
 async def test_a_catalog_that_starts_later_knows_everything_at_once() -> None:
