@@ -23,7 +23,7 @@ from adapters.lessons.statements import (
 )
 from adapters.sql.cursors import Cursors
 from adapters.sql.database import Database
-from adapters.sql.dialects import has_item
+from adapters.sql.dialects import has_item, holds
 from adapters.sql.requests import Kept, Requests
 from adapters.sql.statements import Prepared
 from adapters.sql.tables import (
@@ -65,14 +65,14 @@ class SqlLessonStore(LessonStore):
             statement = statement.where(lessons.c.status == where.status.value)
         if where.bin is not None:
             statement = statement.where(lessons.c.bin == where.bin.value)
-        if where.text is not None:
-            statement = statement.where(lessons.c.folded.contains(normalised(where.text), autoescape=True))
         if cursor is not None:
             statement = statement.where(lessons.c.id < _CURSORS.id(cursor))
 
         def work(connection: Connection) -> list[Lesson]:
-            of_tag = [has_item(connection, lessons.c.tags, where.tag)] if where.tag is not None else []
-            return [lesson_of(row) for row in connection.execute(statement.where(*of_tag))]
+            conditions = [] if where.tag is None else [has_item(connection, lessons.c.tags, where.tag)]
+            if where.text is not None:
+                conditions.append(holds(connection, lessons.c.folded, normalised(where.text)))
+            return [lesson_of(row) for row in connection.execute(statement.where(*conditions))]
 
         found = await self._database.read(work)
         more = len(found) > limit

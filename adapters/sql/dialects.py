@@ -182,6 +182,12 @@ def _conflicting(dialect: Dialect, table: Table) -> PostgresInsert | sqlite.Inse
     return postgresql.insert(table)
 
 
+def holds(connection: Connection, column: Column[str], text: str) -> ColumnElement[bool]:
+    """Whether the text in a column contains this one. It is no pattern: a pattern may have 50,000 bytes on SQLite."""
+    place = func.strpos if connection.dialect.name == "postgresql" else func.instr
+    return place(column, text) > 0
+
+
 def has_item(connection: Connection, column: Column[object], item: str) -> ColumnElement[bool]:
     """Whether the JSON array in a text column holds exactly this text."""
     array = type_coerce(column, Text())

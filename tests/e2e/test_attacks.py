@@ -17,6 +17,7 @@ from tests.e2e.calls import UPLOAD_LESSON, answered, failed, promoted, query
 from tests.e2e.conftest import StartService
 from tests.e2e.service import INCORPORATOR, PROJECT, until
 from tests.fakes.anthropic_stand_in import Answer, AnthropicStandIn, Request, message
+from tests.fakes.examples import EXPANDING
 from tests.unit.attacks.corpus import (
     AGAINST_DATABASES,
     AGAINST_PROMPTS,
@@ -63,6 +64,19 @@ def test_a_filter_finds_what_it_says_and_is_no_pattern(start_service: StartServi
             assert answered(client.get("/feedback", params={"session_id": text, "lesson_skill_id": text})) == []
             assert answered(client.get("/feedback/metrics/usage", params={"lesson_skill_id": text}))["by_lesson"] == {}
         assert len(answered(client.get("/lessons", params={"limit": 1000}))) == 1 + len(AGAINST_DATABASES)
+
+
+@pytest.mark.parametrize("text", EXPANDING)
+def test_a_query_that_grows_by_normalising_is_answered_at_any_length_that_is_taken(
+    start_service: StartService, text: str
+) -> None:
+    service = start_service()
+    with service.client() as client:
+        lesson_id = promoted(client, body=text * 7_000)
+        for length in (1_800, 7_000):  # the longest that a URL has room for
+            asked = {"q": text * length}
+            assert [one["id"] for one in answered(client.get("/lessons", params=asked))] == [lesson_id]
+            assert [one["id"] for one in answered(client.get("/lessons/search", params=asked))] == [lesson_id]
 
 
 @pytest.fixture

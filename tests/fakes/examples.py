@@ -19,6 +19,8 @@ from tests.fakes.clock import START
 
 #: Text that any layer may spoil: accents in two forms, an astral character, quotes, a backslash, spaces at both ends.
 ODD = " Zoë Zoe\u0308 \U0001f9ea 漢字 İıſß '\"\\%_ {x} \u200d\u00a0  "
+#: Characters that normalising for comparison makes several of: 18, 3 and 3.
+EXPANDING = ("\ufdfa", "\ufb2c", "\ufb03")
 LESSON_ID = "0000000a-0000-7000-8000-00000000000a"
 ENTRY_ID = "0000000b-0000-7000-8000-00000000000b"
 OUTCOME_ID = "0000000c-0000-7000-8000-00000000000c"

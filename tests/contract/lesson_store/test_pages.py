@@ -20,6 +20,7 @@ from tests.contract.lesson_store.stories import (
 )
 from tests.fakes.clock import CountingIds
 from tests.fakes.examples import (
+    EXPANDING,
     lesson,
 )
 
@@ -105,3 +106,11 @@ async def test_text_is_found_in_title_or_body_whatever_its_case_and_form(
         lesson(id=new_id(), title="x", body="A file, a \\ and more", source="body"),
     )
     assert [one.source for one in await everything(lessons, LessonFilter(text=text))] == found
+
+
+@pytest.mark.parametrize("text", EXPANDING)
+async def test_text_that_grows_by_normalising_is_found_whatever_its_length(lessons: LessonStore, text: str) -> None:
+    (holding,) = many(1, body=text * 10_000)
+    await added(lessons, holding)
+    assert await everything(lessons, LessonFilter(text=text * 10_000)) == [holding]
+    assert await everything(lessons, LessonFilter(text=text * 9_999 + "%")) == []

@@ -10,12 +10,15 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from entrypoints.http.strictness import too_deep
+from tests.fakes.examples import EXPANDING
 from tests.unit.http.clients import QUERY, client_of, incorporator
 from tests.unit.http.examples import LESSON_ID
 from tests.unit.http.stubs import Stub
 
+#: Also of characters that normalising makes several of.
+TEXTS = st.text(max_size=30) | st.sampled_from([char * count for char in EXPANDING for count in (1, 30, 300)])
 ANY_JSON = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
+    st.none() | st.booleans() | st.integers() | st.floats() | TEXTS,
     lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
     max_leaves=20,
 )
@@ -82,7 +85,9 @@ def _depth(value: Any) -> int:
     return 1 + max(map(_depth, value), default=0) if isinstance(value, list) else 0
 
 
-SEGMENTS = st.text(max_size=30).map(lambda text: quote(text.encode("utf-8", "replace"), safe=""))
+SEGMENTS = (st.text(max_size=30) | st.sampled_from(EXPANDING)).map(
+    lambda text: quote(text.encode("utf-8", "replace"), safe="")
+)
 URLS = st.builds(
     lambda start, rest, query: "/".join([start, *rest]) + (f"?{query}" if query else ""),
     st.sampled_from(["", "/lessons", "/feedback", "/escalations", "/incorporator", "/schema", "/problems", "/health"]),
@@ -92,7 +97,7 @@ URLS = st.builds(
         SEGMENTS,
         st.dictionaries(
             st.sampled_from(["q", "limit", "cursor", "bin", "tag", "status", "top_k", "session_id", "llm", "state"]),
-            st.text(max_size=30).map(lambda text: text.encode("utf-8", "replace")),
+            TEXTS.map(lambda text: text.encode("utf-8", "replace")),
         ).map(urlencode),
     ),
 )
