@@ -26,7 +26,7 @@ def faults(value: object, levels: int = DEEPEST) -> Iterator[tuple[str, str]]:
         yield from _within(value, levels) if levels else [("", f"must not be nested deeper than {DEEPEST} levels")]
     elif isinstance(value, float):
         if not math.isfinite(value):
-            yield "", "must not be NaN" if math.isnan(value) else _BEYOND
+            yield "", "must not be NaN" if math.isnan(value) else "must not be infinite or a number beyond a double"
     elif isinstance(value, int):
         if abs(value) >= _LARGEST:
             yield "", _BEYOND

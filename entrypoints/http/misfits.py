@@ -36,7 +36,7 @@ def refusal(what: str, errors: Sequence[FieldError]) -> InvalidInput:
 
 
 def field_error(path: str, message: str) -> FieldError:
-    """Both of a length that an answer may well have, whatever the caller sent."""
+    """Both as an answer may well have them, whatever the caller sent: not long, and no half of a surrogate pair."""
     return FieldError(_short(path), _short(message))
 
 
@@ -86,4 +86,5 @@ def _allowed(shape: Any) -> list[str]:
 
 
 def _short(text: str) -> str:
-    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
+    shown = text.encode(errors="backslashreplace").decode()
+    return shown if len(shown) <= _LONGEST else f"{shown[:_LONGEST]}…"

@@ -6,6 +6,7 @@ numbers and the UTF-8 of fields that it ignores, and takes NUL characters, any d
 
 from __future__ import annotations
 
+import json
 import re
 from itertools import islice
 
@@ -39,14 +40,32 @@ def decoded(body: bytes) -> object:
         value = msgspec.json.decode(body)
     except RecursionError as error:
         raise _too_deep() from error
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+    except UnicodeDecodeError as error:
+        raise InvalidInput("the body is not JSON", [field_error("$", f"must be UTF-8: {error.reason}")]) from error
+    except msgspec.DecodeError as error:
+        _refuse_faults(_read_leniently(body))
         raise InvalidInput("the body is not JSON", [field_error("$", _in_words(str(error)))]) from error
     if too_deep(body):
         raise _too_deep()
-    found = list(islice(faults(value), MOST)) if _is_suspect(body) else []
+    if _is_suspect(body):
+        _refuse_faults(value)
+    return value
+
+
+def _read_leniently(body: bytes) -> object:
+    """With what JSON does not have and others write all the same: NaN, infinities, halves of surrogate pairs. None
+    where it is not even that.
+    """
+    try:
+        return json.loads(body.decode())
+    except (ValueError, RecursionError):
+        return None
+
+
+def _refuse_faults(value: object) -> None:
+    found = list(islice(faults(value), MOST))
     if found:
         raise refusal("body", [field_error(f"${place}", what) for place, what in found])
-    return value
 
 
 def too_deep(body: bytes) -> bool:

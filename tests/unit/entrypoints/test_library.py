@@ -69,7 +69,11 @@ async def test_what_http_refuses_is_refused_with_the_same_places_and_words(
     ("context", "path", "message"),
     [
         ({"x": float("nan")}, "$.current_task_context.x", "must not be NaN"),
-        ({"x": [1.0, float("-inf")]}, "$.current_task_context.x[1]", "must not be a number beyond a double"),
+        (
+            {"x": [1.0, float("-inf")]},
+            "$.current_task_context.x[1]",
+            "must not be infinite or a number beyond a double",
+        ),
         ({"x": "a\ud800"}, "$.current_task_context.x", "must not hold half of a surrogate pair"),
         ({"\udc00": 1}, "$.current_task_context", "must not hold half of a surrogate pair in a key"),
         ({"x": {1: 2}}, "$.current_task_context.x", "must have texts as its keys, and has a int"),

@@ -71,6 +71,45 @@ async def test_a_body_of_another_shape_is_400_and_says_where(content: bytes) -> 
 
 
 @pytest.mark.parametrize(
+    ("content", "path", "message"),
+    [
+        (with_context('"\\ud800"'), "$.current_task_context.x", "must not hold half of a surrogate pair"),
+        (with_context('["a", "b\\udc00"]'), "$.current_task_context.x[1]", "must not hold half of a surrogate pair"),
+        (with_context('{"\\ud800": 1}'), "$.current_task_context.x", "must not hold half of a surrogate pair in a key"),
+        (with_ignored('"\\ud800"'), "$.nobody_reads", "must not hold half of a surrogate pair"),
+        (with_context("NaN"), "$.current_task_context.x", "must not be NaN"),
+        (with_context("Infinity"), "$.current_task_context.x", "must not be infinite or a number beyond a double"),
+        (
+            with_context("[0, -Infinity]"),
+            "$.current_task_context.x[1]",
+            "must not be infinite or a number beyond a double",
+        ),
+        (with_context("1e400"), "$.current_task_context.x", "must not be infinite or a number beyond a double"),
+        (with_ignored("[1, NaN]"), "$.nobody_reads[1]", "must not be NaN"),
+    ],
+)
+async def test_what_python_would_read_and_json_does_not_have_is_named_with_its_place(
+    content: bytes, path: str, message: str
+) -> None:
+    answer = await invoke(content)
+    assert answer.status_code == 400
+    assert answer.json()["errors"] == [{"path": path, "message": message}]
+    assert path in answer.json()["detail"]
+
+
+async def test_a_fault_below_a_key_that_nobody_can_send_back_is_named_all_the_same() -> None:
+    answer = await invoke(with_context('{"\\ud800": {"y": "\\ud800"}}'))
+    assert answer.status_code == 400
+    assert answer.json()["errors"][1]["path"] == "$.current_task_context.x.\\ud800.y"
+
+
+async def test_what_is_no_json_at_all_is_told_with_the_place_of_the_byte() -> None:
+    answer = await invoke(b'{"session_id": x}')
+    assert answer.json()["detail"] == "the body is not JSON"
+    assert answer.json()["errors"] == [{"path": "$", "message": "invalid character (byte 15)"}]
+
+
+@pytest.mark.parametrize(
     "content",
     [
         json.dumps(QUERY).encode(),

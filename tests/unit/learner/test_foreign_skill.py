@@ -77,7 +77,7 @@ def test_an_unquoted_colon_in_a_description_is_text() -> None:
         (
             skill("name: a\ndescription: d\nmetadata: {dsl_payload: {a: 1e999}}"),
             "dsl_payload",
-            "must not be a number beyond a double",
+            "must not be infinite or a number beyond a double",
         ),
         (skill("name: a\ndescription: d", "\0"), "body", "must not hold a NUL character"),
         (
