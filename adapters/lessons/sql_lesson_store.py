@@ -10,8 +10,9 @@ from sqlalchemy import Connection, delete, func, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
 from adapters.lessons.catalog_rows import changes_since, copies, current_revision, demote, promote, put_vectors
+from adapters.lessons.log_rows import log_page
 from adapters.lessons.review_queue import queue_page
-from adapters.lessons.rows import lesson_of, lesson_row, log_of, log_row
+from adapters.lessons.rows import lesson_of, lesson_row, log_row
 from adapters.lessons.statements import (
     ADD_LOG,
     CHANGE_LESSON,
@@ -19,7 +20,6 @@ from adapters.lessons.statements import (
     LESSON,
     LESSON_COLUMNS,
     LOCKED_LESSON,
-    LOG_COLUMNS,
 )
 from adapters.sql.cursors import Cursors
 from adapters.sql.database import Database
@@ -40,6 +40,7 @@ from application.learner.ports import (
     LessonFilter,
     LessonPage,
     LessonStore,
+    LogPage,
     QueuePage,
 )
 from application.shared.ports import IdempotencyRecord
@@ -78,14 +79,8 @@ class SqlLessonStore(LessonStore):
         more = len(found) > limit
         return LessonPage(lessons=found[:limit], next_cursor=_CURSORS.encode(found[limit - 1].id) if more else None)
 
-    async def log(self, lesson_id: str) -> Sequence[LogEntry]:
-        statement = select(*LOG_COLUMNS).where(lesson_log.c.lesson_id == lesson_id).order_by(lesson_log.c.seq)
-
-        def work(connection: Connection) -> list[LogEntry]:
-            _get(connection, lesson_id)
-            return [log_of(row) for row in connection.execute(statement)]
-
-        return await self._database.read(work)
+    async def log_page(self, lesson_id: str, limit: int = 1_000, cursor: str | None = None) -> LogPage:
+        return await self._database.read(partial(log_page, lesson_id=lesson_id, limit=limit, cursor=cursor))
 
     async def queue(self, limit: int = 1_000, cursor: str | None = None) -> QueuePage:
         return await self._database.read(partial(queue_page, limit=limit, cursor=cursor))

@@ -34,6 +34,13 @@ class LessonPage(msgspec.Struct, frozen=True, kw_only=True):
     next_cursor: str | None
 
 
+class LogPage(msgspec.Struct, frozen=True, kw_only=True):
+    """Oldest first. `next_cursor` is as above."""
+
+    entries: Sequence[LogEntry]
+    next_cursor: str | None
+
+
 class QueuePage(msgspec.Struct, frozen=True, kw_only=True):
     """Lessons that await review, longest waiting first, each with the reason. `next_cursor` is as above."""
 
@@ -101,8 +108,17 @@ class LessonStore(Protocol):
         """Newest first. Raises `InvalidInput` for a cursor that this method has not given out."""
 
     @abstractmethod
+    async def log_page(self, lesson_id: str, limit: int = 1_000, cursor: str | None = None) -> LogPage:
+        """Up to `limit` entries, oldest first. Raises `UnknownLesson`, and `InvalidInput` as `page` does."""
+
     async def log(self, lesson_id: str) -> Sequence[LogEntry]:
-        """Oldest first. Raises `UnknownLesson`."""
+        """All of them, oldest first, read page by page. Raises `UnknownLesson`."""
+        page = await self.log_page(lesson_id)
+        entries = list(page.entries)
+        while page.next_cursor is not None:
+            page = await self.log_page(lesson_id, cursor=page.next_cursor)
+            entries += page.entries
+        return entries
 
     @abstractmethod
     async def queue(self, limit: int = 1_000, cursor: str | None = None) -> QueuePage:

@@ -61,8 +61,8 @@ class Service:
         return await self._get(f"/lessons/{_part(lesson_id)}", LessonAnswer)
 
     async def log(self, lesson_id: str) -> list[LogAnswer]:
-        """Oldest first."""
-        return await self._get(f"/lessons/{_part(lesson_id)}/log", list[LogAnswer])
+        """All of it, oldest first."""
+        return await self._pages(f"/lessons/{_part(lesson_id)}/log", {}, None, LogAnswer)
 
     async def inject(self, drafts: Sequence[LessonDraft]) -> list[LessonAnswer]:
         """Stores 1 to 1,000 drafts as lessons that await review, all or none."""

@@ -11,6 +11,7 @@ import msgspec
 from application.learner.ports import LessonFilter
 from domain.errors import EmbedderMismatch, KeyReused, RequestInProgress, StoreUnavailable, UnknownLesson
 from domain.learner.lesson import Bin, Lesson, Status
+from domain.learner.log import LogEntry
 from entrypoints.http import examples
 from entrypoints.http.access import Permission
 from entrypoints.http.answers import Answer, address, answer
@@ -22,8 +23,8 @@ from entrypoints.http.lesson_wire import (
     LogAnswer,
     Tag,
     shown,
+    shown_entry,
     shown_hits,
-    shown_log,
 )
 from entrypoints.http.operation import Call, Route
 from entrypoints.http.paging import page
@@ -48,6 +49,11 @@ class LessonParameters(msgspec.Struct, frozen=True):
     bin: _Bin | None = None
     tag: Annotated[Tag, msgspec.Meta(description="Only those with exactly this tag.")] | None = None
     q: Annotated[_Text, msgspec.Meta(description="Only those with this text in title or body.")] | None = None
+    limit: Limit = 100
+    cursor: Cursor | None = None
+
+
+class LogParameters(msgspec.Struct, frozen=True):
     limit: Limit = 100
     cursor: Cursor | None = None
 
@@ -172,16 +178,26 @@ async def lesson(services: LearnerServices, call: Call) -> Answer:
     "GET",
     "/lessons/{lesson_id:str}/log",
     permission=Permission.READ,
+    query=LogParameters,
     answers=list[LogAnswer],
+    headers=PAGED,
     raises=[UnknownLesson, StoreUnavailable],
     answer_example=examples.LOG,
 )
 async def log(services: LearnerServices, call: Call) -> Answer:
     """What happened to a lesson, oldest first
 
-    Injection, decisions, flags and escalations, each with its moment and by whose key.
+    Injection, decisions, flags and escalations, each with its moment and by whose key. While there are more, the `Link`
+    header leads to the next page.
     """
-    return answer(shown_log(await services.lessons.log(uuid_parameter(call, "lesson_id", UnknownLesson))))
+    lesson_id = uuid_parameter(call, "lesson_id", UnknownLesson)
+    parameters, given = call.query(LogParameters)
+
+    async def read(limit: int, cursor: str | None) -> tuple[Sequence[LogEntry], str | None]:
+        found = await services.lessons.log_page(lesson_id, limit, cursor)
+        return found.entries, found.next_cursor
+
+    return await page(call, parameters, given, read, shown_entry)
 
 
 def _on_one_line(text: str) -> bytes:

@@ -145,5 +145,5 @@ def shown_hits(hits: Sequence[SearchHit]) -> list[HitAnswer]:
     ]
 
 
-def shown_log(entries: Sequence[LogEntry]) -> list[LogAnswer]:
-    return [LogAnswer(event=one.event, at=one.at, actor=one.actor, detail=one.detail) for one in entries]
+def shown_entry(entry: LogEntry) -> LogAnswer:
+    return LogAnswer(event=entry.event, at=entry.at, actor=entry.actor, detail=entry.detail)

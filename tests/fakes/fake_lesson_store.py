@@ -14,6 +14,7 @@ from application.learner.ports import (
     LessonFilter,
     LessonPage,
     LessonStore,
+    LogPage,
     QueuePage,
     StoredVectors,
 )
@@ -52,10 +53,12 @@ class FakeLessonStore(Reachable, LessonStore):
         lessons, following = page(rows, limit, cursor)
         return LessonPage(lessons=lessons, next_cursor=following)
 
-    async def log(self, lesson_id: str) -> Sequence[LogEntry]:
-        await self.reached("log")
+    async def log_page(self, lesson_id: str, limit: int = 1_000, cursor: str | None = None) -> LogPage:
+        await self.reached("log_page")
         self._known(lesson_id)
-        return list(self._logs[lesson_id])
+        rows = [((f"{number:09}", "log"), entry) for number, entry in enumerate(self._logs[lesson_id])]
+        found, following = page_after(rows, limit, cursor)
+        return LogPage(entries=found, next_cursor=following)
 
     async def queue(self, limit: int = 1_000, cursor: str | None = None) -> QueuePage:
         await self.reached("queue")

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import msgspec
 import pytest
 
 from application.learner.ports import (
+    LessonChange,
     LessonFilter,
     LessonStore,
 )
 from domain.errors import InvalidInput
 from domain.learner.lesson import Bin, Status
+from domain.learner.log import LogEntry
 from tests.contract.lesson_store.stories import (
     TAGS,
     added,
@@ -18,10 +22,13 @@ from tests.contract.lesson_store.stories import (
     many,
     promote,
 )
+from tests.contract.paging import all_pages
 from tests.fakes.clock import CountingIds
 from tests.fakes.examples import (
     EXPANDING,
+    injected,
     lesson,
+    log_entry,
 )
 
 
@@ -56,6 +63,31 @@ async def test_a_cursor_that_is_none_of_ours_is_refused(lessons: LessonStore, cu
         await lessons.page(LessonFilter(), 2, cursor)
     with pytest.raises(InvalidInput):
         await lessons.queue(2, cursor)
+    with pytest.raises(InvalidInput):
+        await lessons.log_page(many(1)[0].id, 2, cursor)
+
+
+async def test_a_log_is_read_page_by_page_oldest_first(lessons: LessonStore) -> None:
+    one, other = many(2)
+    entries = [log_entry(lesson_id=one.id, detail={"number": number}) for number in range(7)]
+    await lessons.add([injected(other), LessonChange(lesson=one, expected=None, log=entries)])
+    for limit in (1, 2, 6, 7, 8):
+
+        async def read(cursor: str | None, limit: int = limit) -> tuple[Sequence[LogEntry], str | None]:
+            page = await lessons.log_page(one.id, limit, cursor)
+            assert len(page.entries) <= limit
+            return page.entries, page.next_cursor
+
+        assert await all_pages(read) == entries
+    assert list(await lessons.log(one.id)) == entries
+    assert (await lessons.log_page(one.id, 7)).next_cursor is None
+
+
+async def test_all_of_a_log_of_several_pages_is_read(lessons: LessonStore) -> None:
+    (one,) = many(1)
+    entries = [log_entry(lesson_id=one.id, detail={"number": number}) for number in range(2_001)]
+    await lessons.add([LessonChange(lesson=one, expected=None, log=entries)])
+    assert list(await lessons.log(one.id)) == entries
 
 
 async def test_all_filters_hold_together(lessons: LessonStore) -> None:

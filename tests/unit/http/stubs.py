@@ -24,7 +24,7 @@ from application.feedback.report import Report
 from application.incorporator.explain import Candidate, ExplainMatch, Explanation
 from application.incorporator.invoke import Invoke
 from application.learner.inject import InjectLessons
-from application.learner.ports import LessonFilter, LessonPage, LessonStore, QueuePage
+from application.learner.ports import LessonFilter, LessonPage, LessonStore, LogPage, QueuePage
 from application.learner.review import EraseLesson, ReviewCommand, ReviewLesson
 from application.learner.search import Found, SearchLessons, SearchResult
 from application.shared.ports import IdempotencyRecord
@@ -143,9 +143,10 @@ class StubLessons:
         await self._stub._met(where, limit, cursor)
         return LessonPage(lessons=[LESSON] * limit, next_cursor=None if cursor else "n/x=t")
 
-    async def log(self, lesson_id: str) -> Sequence[LogEntry]:
+    async def log_page(self, lesson_id: str, limit: int = 1_000, cursor: str | None = None) -> LogPage:
         await self.get(lesson_id)
-        return [LogEntry(lesson_id=LESSON_ID, event=Event.INJECTED, at=NOW, actor="local", detail={})]
+        entry = LogEntry(lesson_id=LESSON_ID, event=Event.INJECTED, at=NOW, actor="local", detail={})
+        return LogPage(entries=[entry], next_cursor=None)
 
     async def queue(self, limit: int = 1_000, cursor: str | None = None) -> QueuePage:
         await self._stub._met(limit, cursor)

@@ -9,9 +9,10 @@ from typing import Any, cast
 import msgspec
 
 from application.feedback.ports import EntryFilter, EntryPage, FeedbackStore
+from application.learner.ports import LessonChange
 from entrypoints.http.app import create_incorporator_app, create_learner_app
 from tests.fakes.clock import CountingIds
-from tests.fakes.examples import injected, lesson
+from tests.fakes.examples import injected, lesson, log_entry
 from tests.fakes.fake_lesson_store import FakeLessonStore
 from tests.unit.http.clients import client_of, options
 from tests.unit.http.examples import ENTRY
@@ -66,6 +67,24 @@ async def test_the_review_queue_is_read_to_its_end_page_after_page() -> None:
         assert (await client.get("/lessons/review/queue?cursor=nonsense")).status_code == 400
     assert [len(page) for page in pages] == [35, 35, 7]
     assert [one for page in pages for one in page] == [one.id for one in waiting]
+
+
+async def test_a_log_comes_in_pages_of_a_hundred_unless_others_are_asked_for() -> None:
+    one, store, stub = lesson(), FakeLessonStore(), Stub()
+    entries = [log_entry(lesson_id=one.id, detail={"number": number}) for number in range(230)]
+    await store.add([LessonChange(lesson=one, expected=None, log=entries)])
+    app = create_learner_app(replace(learner_services(stub), lessons=store), options(stub))
+    async with client_of(app) as client:
+        for query, sizes in (("", [100, 100, 30]), ("?limit=200", [200, 30]), ("?limit=1000", [230])):
+            pages, url = [], f"/lessons/{one.id}/log{query}"
+            while url:
+                answer = await client.get(url)
+                pages.append([entry["detail"]["number"] for entry in answer.json()])
+                url = answer.links.get("next", {}).get("url", "")
+            assert [len(page) for page in pages] == sizes
+            assert [number for page in pages for number in page] == list(range(230))
+        for query in ("limit=0", "limit=1001", "cursor=nonsense", "q=x"):
+            assert (await client.get(f"/lessons/{one.id}/log?{query}")).status_code == 400
 
 
 async def test_a_page_has_what_was_asked_for_whatever_the_steps() -> None:
