@@ -15,6 +15,7 @@ from domain.values import CallerId
 
 _PLACE: Final = re.compile(r"\$\.rules\[(\d+)\]")
 _FIELD: Final = re.compile(r"\$\.(?:rules\[\d+\]\.)?(\w+)`")
+_BYTE: Final = re.compile(r"\(byte (\d+)\)")
 _UNKNOWN: Final = re.compile(r"unknown field `([^`]+)`")
 
 
@@ -52,27 +53,34 @@ class RuleSet:
 def parse_rules(text: bytes, name: str) -> RuleSet:
     """The rules in a file's text, which may begin with UTF-8's byte order mark, as editors on Windows write it.
 
-    Raises `InvalidConfiguration` with the file's `name`, the line and the reason.
+    Raises `InvalidConfiguration` with the file's `name`, the line and the reason; whatever the text is, nothing else.
     """
-    try:
-        return _parsed(text.removeprefix(codecs.BOM_UTF8), name)
-    except RecursionError as error:
-        raise InvalidConfiguration(f"{name}, line 1: nested too deeply for a rules file") from error
-
-
-def _parsed(text: bytes, name: str) -> RuleSet:
+    text = text.removeprefix(codecs.BOM_UTF8)
     try:
         return RuleSet(msgspec.json.decode(text, type=_RulesFile).rules)
-    except msgspec.ValidationError as error:
-        line = _line_of(text, str(error))
-        raise InvalidConfiguration(f"{name}, line {line}: {error}") from error
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        position = re.search(r"byte (\d+)", str(error))
-        line = 1 + text.count(b"\n", 0, int(position.group(1))) if position else 1 + text.count(b"\n")
-        raise InvalidConfiguration(f"{name}, line {line}: {error}") from error
+    except (msgspec.DecodeError, ValueError, RecursionError) as error:
+        line, reason = _malformed(text) or _misfit(text, str(error))
+        raise InvalidConfiguration(f"{name}, line {line}: {reason}") from error
 
 
-def _line_of(text: bytes, reason: str) -> int:
+def _malformed(text: bytes) -> tuple[int, str] | None:
+    """The line from which on a text is no JSON, and why; None where it is JSON of whatever content."""
+    try:
+        text.decode()
+        msgspec.json.decode(text)
+    except UnicodeDecodeError as error:
+        return _line(text, error.start), f"not UTF-8 at byte {error.start}: save the file as UTF-8"
+    except msgspec.ValidationError:  # a number that is too large, which is JSON nevertheless
+        return None
+    except RecursionError:
+        return 1, "nested too deeply for a rules file"
+    except (msgspec.DecodeError, ValueError) as error:
+        position = _BYTE.search(str(error))
+        return _line(text, int(position.group(1)) if position else len(text)), str(error)
+    return None
+
+
+def _misfit(text: bytes, reason: str) -> tuple[int, str]:
     """The line of the field that the validation message is about (`$.rules[2].target_bin`), else of its rule."""
     start, end = _rule(text, reason)
     field = _UNKNOWN.search(reason) or _FIELD.search(reason)
@@ -80,18 +88,28 @@ def _line_of(text: bytes, reason: str) -> int:
         name = re.escape(msgspec.json.encode(field.group(1)))
         found = re.compile(name + rb"\s*:").search(text, start, end)
         start = found.start() if found else start
-    return 1 + text.count(b"\n", 0, start)
+    return _line(text, start), reason
+
+
+def _line(text: bytes, position: int) -> int:
+    return 1 + text.count(b"\n", 0, position)
 
 
 def _rule(text: bytes, reason: str) -> tuple[int, int]:
-    """Where the rule that the message points at begins and ends; the whole text where it points at none."""
+    """Where the rule that the message points at begins and ends.
+
+    The whole text where it points at none, and where what follows hides the list that it points into.
+    """
     place = _PLACE.search(reason)
     if place is None:
         return 0, len(text)
-    outer = msgspec.json.decode(text, type=dict[str, msgspec.Raw])
-    rules = msgspec.json.decode(outer["rules"], type=list[msgspec.Raw])
-    start = end = text.index(bytes(outer["rules"]))
-    for raw in rules[: int(place.group(1)) + 1]:
+    try:
+        outer = msgspec.json.decode(text, type=dict[str, msgspec.Raw])["rules"]
+        rules = msgspec.json.decode(outer, type=list[msgspec.Raw])[: int(place.group(1)) + 1]
+    except (msgspec.DecodeError, KeyError):
+        return 0, len(text)
+    start = end = text.index(bytes(outer))
+    for raw in rules:
         start = text.index(bytes(raw), end)
         end = start + len(bytes(raw))
     return start, end

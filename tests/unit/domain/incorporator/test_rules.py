@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from domain.errors import InvalidConfiguration
 from domain.incorporator.rules import DslRule, RuleSet, parse_rules
@@ -105,11 +109,63 @@ def test_a_wrong_rule_is_refused_with_its_line_and_the_reason(rule: bytes, reaso
         (b'\xef\xbb\xbf{\n"rules": 1}', 2),
         (b'{"rules":\n[{"problem_type": "\xff", "target_bin": "skills_base"}]}', 2),
         (b'{"rules": ' + b"[" * 100_000, 1),
+        (b'{"rules": [\n{"problem_type": 1, "x": ' + b"[" * 100_000, 1),
+        (b'{"rules": [\n{"problem_type": "\xff"\n}\n]}', 2),
+        ('{"rules": []}\n'.encode("utf-16"), 1),
+        (b'{"rules":\n[{"x": 1}], "rules": 5}', 2),
+        (b'{"rules":\n[{"x": 1}], "rules": [5]}', 2),
+        (b'{"rules": [],\n"rules": [{"problem_type": ' + b"9" * 5_000 + b"}]}", 2),
     ],
     ids=lambda value: f"{value[:30]!r}" if isinstance(value, bytes) else str(value),
 )
 def test_what_is_no_rules_file_is_refused_with_a_line(text: bytes, line: int) -> None:
     assert f"{FILE}, line {line}: " in refused(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "reason"),
+    [
+        (b'{"rules": [\n{"problem_type": "x", "target_bin": "skills"},\n]}', 3, "trailing comma"),
+        (b'{"rules": [{"problem_typ": "x"},\n{"a"', 2, "truncated"),
+        (b'{"rules": [{"x": 1}],\n"more": nul}', 2, "malformed"),
+        (b'{"rules": [{"x": 1},\n\n{"x": "\xff"}]}', 3, "save the file as UTF-8"),
+    ],
+)
+def test_a_mistake_in_the_json_is_told_also_behind_a_wrong_rule(text: bytes, line: int, reason: str) -> None:
+    detail = refused(text)
+    assert f"{FILE}, line {line}: " in detail
+    assert reason in detail
+
+
+@st.composite
+def damaged(draw: st.DrawFn) -> bytes:
+    """A file with some bytes taken out, put in or put in the place of others, as editing and copying do it."""
+    text = rules_with(b'{"problem_type": "a", "target_bin": "skills", "why": {"x": [1, null]}}')
+    text = draw(st.sampled_from([text, DOCUMENTED, b"\xef\xbb\xbf" + DOCUMENTED, text[:-3] + b', "rules": []}']))
+    for _ in range(draw(st.integers(1, 3))):
+        start = draw(st.integers(0, len(text)))
+        end = draw(st.integers(start, min(len(text), start + 20)) | st.just(len(text)))
+        put_in = draw(
+            st.binary(max_size=3) | st.sampled_from([b",", b"]", b"}", b'"', b"[{", b"\\u", b"9" * 400, b"e9"])
+        )
+        text = text[:start] + put_in + text[end:]
+    return text
+
+
+@given(damaged())
+def test_whatever_bytes_a_file_holds_they_are_rules_or_refused_with_a_line(text: bytes) -> None:
+    try:
+        parse_rules(text, FILE)
+    except InvalidConfiguration as refusal:
+        line = re.match(re.escape(FILE) + r", line (\d+): .", refusal.detail)
+        assert line is not None
+        assert 1 <= int(line.group(1)) <= 1 + text.count(b"\n")
+
+
+def test_a_file_that_ends_too_early_is_refused_wherever_it_ends() -> None:
+    for whole in (DOCUMENTED.rstrip(), rules_with(b'{"problem_type": "a", "target_bin": "skills"}').rstrip()):
+        for end in range(len(whole)):
+            assert "line " in refused(whole[:end])
 
 
 @pytest.mark.parametrize(
