@@ -102,7 +102,7 @@ def _llm(settings: Settings) -> Llm:
 
 
 def _rules(settings: Settings) -> FileRules:
-    rules = FileRules(FilePath(settings.dsl_match_rules_path))
+    rules = FileRules(FilePath(settings.dsl_match_rules_path), expected=settings.names_rules_file)
     rules.load()
     return rules
 

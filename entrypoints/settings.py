@@ -144,6 +144,11 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
             listed = "".join(f"\n  - {problem}" for problem in (*problems.values(), *contradictions))
             raise InvalidConfiguration(f"the configuration is not usable, please correct:{listed}")
 
+    @property
+    def names_rules_file(self) -> bool:
+        """Whether `dsl_match_rules_path` is another than the default, so that somebody means a file to be there."""
+        return bool(self.dsl_match_rules_path != _VARIABLES["dsl_match_rules_path"].default)
+
     def _contradictions(self) -> list[str]:
         """What is wrong between several variables, each of which is right by itself."""
         problems = []

@@ -30,10 +30,13 @@ ADVICE = {
     "vectors": "Start what MG_VECTOR_DSN names. The index catches up by itself; `memorygrid reindex` rebuilds it.",
     "lessons_folder": "Make MG_LESSONS_ROOT a folder that the service can write to. It catches up by itself.",
     "outbox": "See `memorygrid escalations list --state pending`: is the target up, and a service running?",
-    "rules": "See `memorygrid rules check`. Until the file is right, the rules before stay in force.",
+    "rules": "Put the file right: `memorygrid rules check FILE` tells. Until then the rules before stay in force; "
+    "where the file is missing, there are none.",
     "llm": "Set ANTHROPIC_API_KEY. Without a model the most similar lesson is taken, if it is similar enough.",
     "escalations": "See `memorygrid escalations list --state failed`, then `memorygrid escalations retry --failed`.",
 }
+
+NO_RULES_FILE = "Put the rules there, or correct the path. Until then no rule applies."
 
 
 def of_check(name: str, problem: str | None, *, vital: bool) -> Finding:

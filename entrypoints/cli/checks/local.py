@@ -13,7 +13,7 @@ from domain.feedback.escalation import State
 from entrypoints.apps import close_incorporator
 from entrypoints.cli.checks.databases import Databases, DatabaseState
 from entrypoints.cli.checks.databases import State as Schema
-from entrypoints.cli.checks.findings import ADVICE, Finding, Level, of_check, of_failed
+from entrypoints.cli.checks.findings import ADVICE, NO_RULES_FILE, Finding, Level, of_check, of_failed
 from entrypoints.cli.local import local_container
 from entrypoints.container import IncorporatorContainer
 from entrypoints.escaping import escaped
@@ -69,11 +69,13 @@ def _of_database(state: DatabaseState) -> Finding:
 
 
 def _rules(container: IncorporatorContainer) -> Finding:
-    path = container.settings().dsl_match_rules_path
+    settings: Settings = container.settings()
+    path = settings.dsl_match_rules_path
     if not Path(path).exists():
-        return Finding(
-            name="rules", level=Level.OK, found=f"none: there is no file {escaped(path)} (MG_DSL_MATCH_RULES_PATH)"
-        )
+        found = f"none: there is no file {escaped(path)} (MG_DSL_MATCH_RULES_PATH)"
+        if not settings.names_rules_file:
+            return Finding(name="rules", level=Level.OK, found=found)
+        return Finding(name="rules", level=Level.ATTENTION, found=found, advice=NO_RULES_FILE)
     try:
         count = len(container.rules().current().all)
     except InvalidConfiguration as error:

@@ -56,12 +56,30 @@ def test_settings_that_only_the_service_needs_are_checked_as_well(
     assert variable in cli("doctor", code=2).stdout
 
 
+def test_a_rules_file_that_is_named_and_missing_asks_for_attention(
+    stocked: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MG_DSL_MATCH_RULES_PATH", "nope.json")
+    (rules,) = (one for one in stocked.json("doctor") if one["name"] == "rules")
+    assert rules["level"] == "attention"
+    assert "there is no file nope.json (MG_DSL_MATCH_RULES_PATH)" in rules["found"]
+    assert "correct the path" in rules["advice"]
+    assert "!  rules" in stocked("doctor").stdout
+
+
 def test_broken_rules_are_bad(cli: Cli, home: Path) -> None:
     (home / "config").mkdir()
     (home / "config" / "dsl_match_rules.json").write_text("{")
     result = cli("doctor", code=1)
     assert "✗  rules" in result.stdout
     assert "not in order: rules" in result.stderr
+
+
+def test_a_wrong_rule_before_a_mistake_in_the_json_is_told_by_its_line(cli: Cli, home: Path) -> None:
+    (home / "config").mkdir()
+    (home / "config" / "dsl_match_rules.json").write_text('{"rules": [{"problem_type": "x", "target_bin": "skills"},]}')
+    assert "dsl_match_rules.json, line 1: " in cli("doctor", code=1).stdout
+    assert "dsl_match_rules.json, line 1: " in cli("rules", "check", code=1).stderr
 
 
 def test_a_database_that_is_away_is_bad_and_its_password_is_not_shown(

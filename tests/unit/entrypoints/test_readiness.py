@@ -1,8 +1,14 @@
-"""What readiness tells of derived data."""
+"""What readiness tells of derived data, and of the rules file."""
 
 from __future__ import annotations
 
+from pathlib import Path
+
+import pytest
+
+from entrypoints.container import IncorporatorContainer
 from entrypoints.readiness import LearnerReadiness
+from entrypoints.settings import Settings
 from tests.fakes.system import Learner
 from tests.fakes.unsteady import UnsteadyEmbedder
 
@@ -31,3 +37,13 @@ async def test_an_index_that_became_another_embedders_is_a_vital_problem() -> No
     await other.catalog.reindex()
     await learner.promoted()
     assert (await problems(learner))["embedder"] == (False, True)
+
+
+def test_a_rules_file_that_is_set_and_missing_is_a_problem_and_the_default_one_is_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert IncorporatorContainer(settings=Settings()).rules().problem() is None
+    for given in (Settings(dsl_match_rules_path="nope.json"), Settings(dsl_match_rules_path=str(tmp_path / "no.json"))):
+        problem = IncorporatorContainer(settings=given).rules().problem()
+        assert f"no rules file at {given.dsl_match_rules_path} (MG_DSL_MATCH_RULES_PATH)" in (problem or "")
