@@ -11,6 +11,7 @@ from __future__ import annotations
 import hashlib
 import re
 import unicodedata
+from typing import Final
 
 import msgspec
 
@@ -20,12 +21,14 @@ from domain.learner import front_matter, markdown
 from domain.learner.front_matter import Fields, quoted
 from domain.learner.lesson import Bin, LessonDraft, PromotedLesson
 from domain.learner.lesson_fields import bin_of, dsl_payload_of, json_text, tags_of
+from domain.values import JsonObject
 
 LONGEST_NAME = 64
 LONGEST_DESCRIPTION = 1_024
 LONGEST_COMPATIBILITY = 500
 
-_KEPT = "agent_skill"
+#: The key of a `dsl_payload` below which the head of somebody else's skill is kept.
+KEPT: Final = "agent_skill"
 _OWN_ID = re.compile(r'^  id: "([^"\\]+)"\r?$', re.MULTILINE)
 _OWN_ROUND = re.compile(r'^  review_round: "\d+"\r?$', re.MULTILINE)
 
@@ -145,17 +148,28 @@ def keeping_head(skill: SkillFile) -> LessonDraft:
     """
     if lesson_id(skill.head) is not None and _OWN_ROUND.search(skill.head):
         return skill.draft
-    kept: dict[str, object] = {_KEPT: {"head": skill.head}}
-    return msgspec.structs.replace(skill.draft, dsl_payload={**(skill.draft.dsl_payload or {}), **kept})
+    payload = skill.draft.dsl_payload or {}
+    if KEPT in payload:  # the skill's own
+        return skill.draft
+    return msgspec.structs.replace(skill.draft, dsl_payload={**payload, KEPT: {"head": skill.head}})
+
+
+def kept_head(payload: JsonObject) -> str | None:
+    """The head of a skill that `keeping_head` has kept; None where there is none, or only something of that name."""
+    kept = payload.get(KEPT)
+    head = kept.get("head") if isinstance(kept, dict) and len(kept) == 1 else None
+    return head if isinstance(head, str) and head.removeprefix("\ufeff").startswith("---") else None
 
 
 def export(copy: PromotedLesson) -> tuple[str, str]:
     """The skill's name and its `SKILL.md`: the imported file byte for byte while the lesson is what it says."""
     payload = dict(copy.dsl_payload or {})
-    kept = payload.pop(_KEPT, None)
-    without = msgspec.structs.replace(copy, dsl_payload=payload or None) if kept is not None else copy
-    head = kept.get("head") if isinstance(kept, dict) else None
-    original = _unchanged(head + copy.body, without) if isinstance(head, str) else None
+    head = kept_head(payload)
+    if head is None:
+        return skill_name(copy.title, copy.id), render(copy)
+    del payload[KEPT]
+    without = msgspec.structs.replace(copy, dsl_payload=payload or None)
+    original = _unchanged(head + copy.body, without)
     if original is not None:
         return original.name, original.head + copy.body
     return skill_name(copy.title, copy.id), render(without)

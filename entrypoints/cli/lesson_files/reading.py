@@ -11,7 +11,7 @@ import msgspec
 from domain.errors import InvalidInput
 from domain.learner import agent_skill, front_matter, runbook
 from domain.learner.lesson import Bin, LessonDraft
-from entrypoints.cli.lesson_files.kept import RUNBOOK
+from entrypoints.cli.lesson_files.kept import KeptFile, keeping_file
 from entrypoints.cli.progress import each
 from entrypoints.escaping import escaped
 
@@ -142,8 +142,7 @@ def _keeping_file(text: str, file: LessonFile, bin: Bin, source: str) -> LessonD
     draft = runbook.from_markdown(text, file=str(file.path), bin=bin, source=source)
     front = front_matter.read(text, str(file.path))
     head = front.head if front is not None else text[: len(text) - len(draft.body)]
-    kept: dict[str, object] = {RUNBOOK: {"file": file.name, "head": head}}
-    return msgspec.structs.replace(draft, dsl_payload={**(draft.dsl_payload or {}), **kept})
+    return keeping_file(draft, KeptFile(file=file.name, head=head))
 
 
 def _rows(text: str, file: LessonFile, bin: Bin, source: str) -> Iterator[ReadLesson | BadFile]:

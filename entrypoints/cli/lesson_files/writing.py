@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator, Sequence
-from pathlib import PurePosixPath
 
 import msgspec
 
 from domain.errors import InvalidInput
 from domain.learner import agent_skill, runbook
 from domain.learner.lesson import LessonDraft, PromotedLesson
-from entrypoints.cli.lesson_files.kept import RUNBOOK, without_kept
+from entrypoints.cli.lesson_files.kept import kept_file, without_file, without_kept
 from entrypoints.cli.lesson_files.results import Form
 from entrypoints.http.lesson_wire import LessonAnswer
-
-_PART = re.compile(r"[^\x00-\x1f\x7f-\x9f/\\:.][^\x00-\x1f\x7f-\x9f/\\:]{0,250}")
 
 
 class WrittenFile(msgspec.Struct, frozen=True):
@@ -71,14 +67,13 @@ def _own_skill(lesson: LessonAnswer) -> WrittenFile:
 
 def _copy(lesson: LessonAnswer) -> PromotedLesson:
     """As it is promoted now, or would be."""
-    payload = {name: value for name, value in (lesson.dsl_payload or {}).items() if name != RUNBOOK}
     return PromotedLesson(
         id=lesson.id,
         bin=lesson.bin,
         title=lesson.title,
         body=lesson.body,
         tags=lesson.tags,
-        dsl_payload=payload or (None if lesson.dsl_payload else lesson.dsl_payload),
+        dsl_payload=without_file(lesson.dsl_payload),
         version=lesson.version,
         review_round=lesson.review_round,
         promoted_at=lesson.updated_at,
@@ -94,20 +89,12 @@ def _original(lesson: LessonAnswer) -> WrittenFile | None:
 
     None where the lesson came in another way.
     """
-    kept = (lesson.dsl_payload or {}).get(RUNBOOK)
-    name = kept.get("file") if isinstance(kept, dict) else None
-    head = kept.get("head") if isinstance(kept, dict) else None
-    if not isinstance(name, str) or not isinstance(head, str) or not _is_safe(name):
+    kept = kept_file(lesson.dsl_payload)
+    if kept is None:
         return None
     own = _own(lesson)
     try:
-        said = runbook.from_markdown(head + lesson.body, bin=lesson.bin, source=lesson.source)
+        said = runbook.from_markdown(kept.head + lesson.body, bin=lesson.bin, source=lesson.source)
     except InvalidInput:
         said = None
-    return WrittenFile(name, head + lesson.body if said == own else runbook.to_markdown(own))
-
-
-def _is_safe(name: str) -> bool:
-    """Whether a kept file name, which anybody could have injected, stays below the folder and is Markdown."""
-    path = PurePosixPath(name)
-    return path.suffix.lower() in (".md", ".markdown") and all(_PART.fullmatch(part) for part in path.parts)
+    return WrittenFile(kept.file, kept.head + lesson.body if said == own else runbook.to_markdown(own))

@@ -139,6 +139,54 @@ def test_what_an_import_keeps_is_not_shown_to_people_and_survives_their_edits(cl
     assert msgspec.json.encode(payload).startswith(b'{"runbook":')
 
 
+OWN_NAMES = [
+    {"action": "x", "agent_skill": "keep me", "runbook": "https://wiki/x"},
+    {"runbook": {"file": "a.md"}, "agent_skill": {}},
+    {"runbook": {"file": "a.md", "head": 1}, "agent_skill": {"head": None}},
+    {"runbook": {"file": "a.md", "head": "", "more": 1}, "agent_skill": {"head": "---\n", "more": 1}},
+    {"runbook": {"file": "report.pdf", "head": "Ann"}, "agent_skill": {"head": "Ann"}},
+    {"runbook": None, "agent_skill": []},
+]
+
+
+@pytest.mark.parametrize("payload", OWN_NAMES, ids=str)
+@pytest.mark.parametrize("form", ["auto", "skills", "markdown", "jsonl"])
+def test_a_payloads_own_runbook_or_agent_skill_is_shown_exported_and_removed_as_anything_else(
+    cli: Cli, home: Path, monkeypatch: pytest.MonkeyPatch, payload: dict[str, object], form: str
+) -> None:
+    cli("lessons", "add", "--title", "Own", "--body", "Text", "--payload", msgspec.json.encode(payload).decode())
+    lesson_id = id_of(cli, "Own")
+    encoded = msgspec.json.encode(payload).decode()
+    assert encoded in cli("lessons", "show", lesson_id).stdout
+    assert encoded in cli("review", "show", lesson_id).stdout
+    cli("lessons", "export", "out", "--format", form)
+    monkeypatch.setenv("MG_TIDB_DSN", "sqlite+aiosqlite:///./other.db")
+    cli("lessons", "import", "out")
+    again = cli.json("lessons", "show", id_of(cli, "Own"))["dsl_payload"]
+    assert {name: again[name] for name in payload} == payload
+    monkeypatch.delenv("MG_TIDB_DSN")
+    cli("review", "edit", lesson_id, "--payload", '{"action": "y"}', "--yes")
+    assert cli.json("lessons", "show", lesson_id)["dsl_payload"] == {"action": "y"}
+
+
+def test_a_payloads_own_runbook_in_a_file_is_not_replaced_by_what_an_import_keeps(cli: Cli, home: Path) -> None:
+    own = 'dsl_payload: {runbook: "https://wiki/x", agent_skill: own}'
+    skill = '---\nname: own\ndescription: d\nmetadata:\n  title: S\n  dsl_payload: \'{"agent_skill":"own"}\'\n---\nB'
+    _write(home / "in", {"a.md": f"---\ntitle: A\n{own}\n---\nBody\n", "own/SKILL.md": skill})
+    assert "2 imported" in cli("lessons", "import", "in").stdout
+    payload = cli.json("lessons", "show", id_of(cli, "A"))["dsl_payload"]
+    assert payload == {"runbook": "https://wiki/x", "agent_skill": "own"}
+    assert cli.json("lessons", "show", id_of(cli, "S"))["dsl_payload"] == {"agent_skill": "own"}
+
+
+def test_an_edit_that_puts_something_of_its_own_in_the_place_of_the_kept_file_holds(cli: Cli, home: Path) -> None:
+    _write(home / "in", {"disk-full.md": RUNBOOK})
+    cli("lessons", "import", "in")
+    lesson_id = id_of(cli, "Disk full")
+    cli("review", "edit", lesson_id, "--payload", '{"runbook": "https://wiki/x"}', "--yes")
+    assert cli.json("lessons", "show", lesson_id)["dsl_payload"] == {"runbook": "https://wiki/x"}
+
+
 def _write(folder: Path, files: dict[str, str]) -> None:
     for name, text in files.items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
