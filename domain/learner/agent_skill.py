@@ -11,7 +11,6 @@ from __future__ import annotations
 import hashlib
 import re
 import unicodedata
-from typing import Final
 
 import msgspec
 
@@ -19,16 +18,14 @@ from domain.errors import FieldError, InvalidInput
 from domain.learner import draft as rules
 from domain.learner import front_matter, markdown
 from domain.learner.front_matter import Fields, quoted
+from domain.learner.kept_head import KEPT, kept_head
 from domain.learner.lesson import Bin, LessonDraft, PromotedLesson
 from domain.learner.lesson_fields import bin_of, dsl_payload_of, json_text, tags_of
-from domain.values import JsonObject
 
 LONGEST_NAME = 64
 LONGEST_DESCRIPTION = 1_024
 LONGEST_COMPATIBILITY = 500
 
-#: The key of a `dsl_payload` below which the head of somebody else's skill is kept.
-KEPT: Final = "agent_skill"
 _OWN_ID = re.compile(r'^  id: "([^"\\]+)"\r?$', re.MULTILINE)
 _OWN_ROUND = re.compile(r'^  review_round: "\d+"\r?$', re.MULTILINE)
 
@@ -152,13 +149,6 @@ def keeping_head(skill: SkillFile) -> LessonDraft:
     if KEPT in payload:  # the skill's own
         return skill.draft
     return msgspec.structs.replace(skill.draft, dsl_payload={**payload, KEPT: {"head": skill.head}})
-
-
-def kept_head(payload: JsonObject) -> str | None:
-    """The head of a skill that `keeping_head` has kept; None where there is none, or only something of that name."""
-    kept = payload.get(KEPT)
-    head = kept.get("head") if isinstance(kept, dict) and len(kept) == 1 else None
-    return head if isinstance(head, str) and head.removeprefix("\ufeff").startswith("---") else None
 
 
 def export(copy: PromotedLesson) -> tuple[str, str]:

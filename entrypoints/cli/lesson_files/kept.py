@@ -1,6 +1,6 @@
 """What an import keeps in a lesson's `dsl_payload` so that the export gives the same file back.
 
-`agent_skill` is `{"head": text}`, as `domain.learner.agent_skill` keeps it, and `runbook` is
+`agent_skill` is `{"head": text}`, as `domain.learner.kept_head` tells, and `runbook` is
 `{"file": name, "head": text}`. It has no `action`, so a lesson is applied as if it were not there; people who edit a
 lesson do not see it. What bears these names and is of another shape is the lesson's own.
 """
@@ -12,7 +12,7 @@ from pathlib import PurePosixPath
 
 import msgspec
 
-from domain.learner import agent_skill
+from domain.learner.kept_head import KEPT, kept_head
 from domain.learner.lesson import LessonDraft
 from domain.values import JsonObject
 
@@ -63,8 +63,8 @@ def with_kept(own: JsonObject | None, before: JsonObject | None) -> JsonObject |
 
 def _kept(payload: JsonObject | None) -> JsonObject:
     kept: JsonObject = {}
-    if payload and agent_skill.kept_head(payload) is not None:
-        kept[agent_skill.KEPT] = payload[agent_skill.KEPT]
+    if payload and kept_head(payload) is not None:
+        kept[KEPT] = payload[KEPT]
     if payload and kept_file(payload) is not None:
         kept[_RUNBOOK] = payload[_RUNBOOK]
     return kept
