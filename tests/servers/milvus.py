@@ -8,7 +8,7 @@ from pathlib import Path
 from tests.servers.ports import accepts_connections
 from tests.servers.process import ServerProcess
 
-_INSTALL = "pip install -r requirements-engines.in"
+_INSTALL = "make engines"
 _LAUNCHER = Path(__file__).with_name("milvus_launcher.py")
 
 

