@@ -10,7 +10,7 @@ from typing import Annotated, Final
 import msgspec
 
 from domain.errors import InvalidConfiguration
-from domain.learner.lesson import Bin
+from domain.learner.lesson import Bin, naming_bins
 from domain.values import CallerId
 
 _PLACE: Final = re.compile(r"\$\.rules\[(\d+)\]")
@@ -88,7 +88,7 @@ def _misfit(text: bytes, reason: str) -> tuple[int, str]:
         name = re.escape(msgspec.json.encode(field.group(1)))
         found = re.compile(name + rb"\s*:").search(text, start, end)
         start = found.start() if found else start
-    return _line(text, start), reason
+    return _line(text, start), naming_bins(reason)
 
 
 def _line(text: bytes, position: int) -> int:

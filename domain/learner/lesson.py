@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import datetime
 from enum import Enum
+from typing import Final
 
 import msgspec
 
@@ -20,6 +21,15 @@ class Bin(str, Enum):
 
     SKILLS = "skills_base"
     KNOWLEDGE = "knowledge_base"
+
+
+#: Both, for messages.
+BINS: Final = " or ".join(one.value for one in Bin)
+
+
+def naming_bins(message: str) -> str:
+    """The decoder's message, with the bins that there are where it is about another one."""
+    return f"{message}: must be {BINS}" if "Invalid enum value" in message else message
 
 
 class Status(str, Enum):

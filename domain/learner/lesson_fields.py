@@ -8,7 +8,7 @@ from __future__ import annotations
 import msgspec
 
 from domain.learner.front_matter import Fields
-from domain.learner.lesson import Bin
+from domain.learner.lesson import BINS, Bin
 from domain.values import JsonObject
 
 
@@ -18,7 +18,7 @@ def bin_of(fields: Fields, default: Bin) -> Bin:
     if text is None:
         return default
     if text not in (one.value for one in Bin):
-        fields.refuse("bin", f"must be {' or '.join(one.value for one in Bin)}")
+        fields.refuse("bin", f"must be {BINS}")
         return default
     return Bin(text)
 

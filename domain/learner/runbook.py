@@ -13,7 +13,7 @@ from domain.errors import FieldError
 from domain.learner import draft as rules
 from domain.learner import front_matter, markdown
 from domain.learner.front_matter import Fields, quoted
-from domain.learner.lesson import Bin, LessonDraft
+from domain.learner.lesson import Bin, LessonDraft, naming_bins
 from domain.learner.lesson_fields import bin_of, dsl_payload_of, json_text, tags_of
 from domain.values import JsonObject
 
@@ -74,7 +74,7 @@ def from_json_line(
     try:
         row = msgspec.json.decode(line.removeprefix("\ufeff"), type=_Row)
     except (ValueError, RecursionError) as error:
-        raise front_matter.refusal(place, [FieldError("row", str(error))]) from error
+        raise front_matter.refusal(place, [FieldError("row", naming_bins(str(error)))]) from error
     draft = LessonDraft(
         bin=row.bin or bin,
         title=row.title,

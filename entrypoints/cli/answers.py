@@ -56,7 +56,10 @@ def refusal(response: httpx.Response) -> Failure:
     code = ExitCode.NO if problem.code in _NO else _CODES.get(response.status_code, ExitCode.USAGE)
     if response.status_code >= httpx.codes.INTERNAL_SERVER_ERROR:
         code = ExitCode.USAGE if problem.code == "embedder-mismatch" else ExitCode.UNREACHABLE
-    return Failure(_words(problem, response), code, answered=True)
+    words = _words(problem, response)
+    if response.status_code == httpx.codes.UNAUTHORIZED:
+        words += " (give one by --api-key or MG_API_KEY)"
+    return Failure(words, code, answered=True)
 
 
 def unreachable(error: httpx.HTTPError, place: str) -> Failure:

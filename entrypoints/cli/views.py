@@ -7,13 +7,12 @@ from collections.abc import Sequence
 import msgspec
 from rich.text import Text
 
-from domain.learner.lesson import Bin, Status
+from domain.learner.lesson import Status
 from entrypoints.cli.lesson_files.kept import without_kept
 from entrypoints.cli.terminal import moment, on_one_line, plain, print_fields, print_table, say
 from entrypoints.http.lesson_wire import LessonAnswer, LogAnswer, QueueItem
 
 _STYLES = {Status.PROMOTED: "green", Status.PENDING_REVIEW: "yellow", Status.REJECTED: "red", Status.DISABLED: "red"}
-_BINS = {Bin.SKILLS: "skills", Bin.KNOWLEDGE: "knowledge"}
 
 
 def status(lesson: LessonAnswer) -> Text:
@@ -22,7 +21,7 @@ def status(lesson: LessonAnswer) -> Text:
 
 def lesson_table(lessons: Sequence[LessonAnswer]) -> None:
     rows = [
-        (one.id, status(one), _BINS[one.bin], on_one_line(one.title), str(one.version), moment(one.updated_at))
+        (one.id, status(one), one.bin.value, on_one_line(one.title), str(one.version), moment(one.updated_at))
         for one in lessons
     ]
     print_table(["Id", "Status", "Bin", "Title", "Version", "Updated (UTC)"], rows, whole=["Id"])
@@ -30,7 +29,7 @@ def lesson_table(lessons: Sequence[LessonAnswer]) -> None:
 
 def queue_table(queue: Sequence[QueueItem]) -> None:
     rows = [
-        (one.id, _BINS[one.bin], on_one_line(one.title), on_one_line(one.reason), counts(one), moment(one.updated_at))
+        (one.id, one.bin.value, on_one_line(one.title), on_one_line(one.reason), counts(one), moment(one.updated_at))
         for one in queue
     ]
     print_table(["Id", "Bin", "Title", "Reason", "Outcomes", "Since (UTC)"], rows, whole=["Id"])

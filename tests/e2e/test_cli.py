@@ -69,7 +69,9 @@ def test_a_newcomers_path_from_import_to_repair(memorygrid: Run, served: Service
 
 def test_a_key_that_may_not_or_is_unknown_ends_with_4(memorygrid: Run) -> None:
     assert "this key is not known" in memorygrid("lessons", "list", key="wrong", code=4).stderr
-    assert "send a key" in memorygrid("lessons", "list", key="", code=4).stderr
+    refused = memorygrid("lessons", "list", key="", code=4).stderr
+    assert "send a key" in refused
+    assert "give one by --api-key or MG_API_KEY" in refused
     assert (
         "may not do this" in memorygrid("lessons", "add", "--title", "a", "--body", "b", key="bob-key", code=4).stderr
     )

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from tests.unit.cli.conftest import PRICES, RETRY, Cli, SetEditor, id_of, write_rows
 
 UNKNOWN = "01a22cf4-3f65-7352-8e17-72bdba45f5da"
@@ -82,6 +84,15 @@ def test_the_list_is_newest_first_and_takes_filters(stocked: Cli) -> None:
     table = stocked("lessons", "list").stdout
     assert str(RETRY["title"]) in table
     assert "promoted" in table
+
+
+def test_the_lists_show_bins_as_the_option_takes_them(stocked: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "200")
+    (row,) = (line for line in stocked("lessons", "list").stdout.splitlines() if "Pricing tiers" in line)
+    assert " knowledge_base " in row
+    stocked("lessons", "add", "--title", "New", "--body", "Text")
+    (row,) = (line for line in stocked("review", "list").stdout.splitlines() if " New " in line)
+    assert " skills_base " in row
 
 
 def test_a_list_that_is_cut_off_says_so(stocked: Cli) -> None:

@@ -141,7 +141,10 @@ def test_a_row_may_leave_out_all_but_title_and_body() -> None:
         ("{", "row: Input data was truncated"),
         ('{"title": "T"}', "row: Object missing required field `body`"),
         ('{"title": 1, "body": "B"}', "row: Expected `str`, got `int` - at `$.title`"),
-        ('{"title": "T", "body": "B", "bin": "attic"}', "row: Invalid enum value 'attic' - at `$.bin`"),
+        (
+            '{"title": "T", "body": "B", "bin": "attic"}',
+            "row: Invalid enum value 'attic' - at `$.bin`: must be skills_base or knowledge_base",
+        ),
         ('{"title": "", "body": "B"}', f"title: {NO_TITLE}"),
         ('{"title": " \\u00a0", "body": "B"}', f"title: {NO_TITLE}"),
         ('{"title": "T\\n", "body": "B"}', f"title: {NO_TITLE}"),

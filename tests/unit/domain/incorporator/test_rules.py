@@ -68,7 +68,10 @@ def test_no_rules_apply_to_an_unknown_problem_type() -> None:
 @pytest.mark.parametrize(
     ("rule", "reason"),
     [
-        (b'{"problem_type": "a", "target_bin": "elsewhere"}', "elsewhere"),
+        (
+            b'{"problem_type": "a", "target_bin": "elsewhere"}',
+            "'elsewhere' - at `$.rules[1].target_bin`: must be skills_base or knowledge_base",
+        ),
         (b'{"target_bin": "skills_base"}', "problem_type"),
         (b'{"problem_type": "a"}', "target_bin"),
         (b'{"problem_type": "", "target_bin": "skills_base"}', "problem_type"),
