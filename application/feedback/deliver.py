@@ -42,13 +42,15 @@ class DeliverEscalation:
         self._max_attempts = max_attempts
 
     async def __call__(self, escalation: Escalation) -> Escalation:
-        """The escalation after the attempt. Raises `StoreUnavailable` where the result could not be stored."""
+        """The escalation as it is stored after the attempt: with its result, unless that no longer counts.
+
+        Raises `StoreUnavailable` where the result could not be stored.
+        """
         state, error = await self._attempt(escalation)
         now = self._clock.now()
         attempts = escalation.attempts + 1
         if state is State.PENDING and attempts >= self._max_attempts:
             state = State.FAILED
-            _log.error("escalation %s failed for good after %d attempts: %s", escalation.id, attempts, error)
         wait = backoff_s(attempts, random.random()) if state is State.PENDING else 0.0  # noqa: S311 - jitter
         after = msgspec.structs.replace(
             escalation,
@@ -58,7 +60,10 @@ class DeliverEscalation:
             next_attempt_at=now + timedelta(seconds=wait),
             delivered_at=now if state is State.DELIVERED else None,
         )
-        await self._outbox.settle(after, self._owner)
+        if not await self._outbox.settle(after, self._owner):
+            return await self._outbox.get(escalation.id)
+        if state is State.FAILED:
+            _log.error("escalation %s failed for good after %d attempts: %s", escalation.id, attempts, error)
         return after
 
     async def _attempt(self, escalation: Escalation) -> tuple[State, str | None]:

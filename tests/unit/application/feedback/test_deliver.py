@@ -95,13 +95,28 @@ async def test_after_the_last_attempt_it_has_failed_for_good() -> None:
     assert await of.outbox.get(row.id) == row
 
 
-async def test_a_result_of_a_lease_that_was_lost_does_not_count() -> None:
-    of = Feedback()
+async def test_a_result_of_a_lease_that_was_lost_does_not_count_and_what_is_stored_is_answered(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    of = Feedback(human=ScriptedTarget(DOWN), max_attempts=1)
     row = await claimed(of)
     late = START + timedelta(seconds=LEASE_S)
     await of.outbox.claim(Path.HUMAN, "another process", late, late + timedelta(seconds=LEASE_S), 1)
-    await of.deliver(row)
+    assert await of.deliver(row) == row
     assert await of.outbox.get(row.id) == row
+    assert "failed for good" not in caplog.text
+
+
+async def test_what_failed_for_good_is_logged_once_it_is_stored(caplog: pytest.LogCaptureFixture) -> None:
+    of = Feedback(human=ScriptedTarget(DOWN), max_attempts=1)
+    row = await claimed(of)
+    of.outbox.fails = {"settle"}
+    with pytest.raises(StoreUnavailable):
+        await of.deliver(row)
+    assert "failed for good" not in caplog.text
+    of.outbox.fails = set()
+    assert (await of.deliver(row)).state is State.FAILED
+    assert "failed for good after 1 attempts: 503 Service Unavailable" in caplog.text
 
 
 async def test_a_result_that_cannot_be_stored_is_told() -> None:
