@@ -7,6 +7,7 @@ import os
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, suppress
 
+import anyio
 from litestar.types import ASGIApp
 
 from domain.errors import StoreUnavailable
@@ -21,6 +22,9 @@ from entrypoints.readiness import IncorporatorReadiness, LearnerReadiness
 from entrypoints.settings import Settings, Switch
 
 _log = logging.getLogger(__name__)
+
+#: Seconds that the end of a process waits for the outbox.
+_RELEASE_S = 2.0
 
 
 def incorporator_app(container: IncorporatorContainer | None = None) -> ASGIApp:
@@ -98,15 +102,24 @@ async def close_learner(container: LearnerContainer) -> None:
 
 
 async def close_incorporator(container: IncorporatorContainer) -> None:
-    """Stores the misses that are still noted, and closes everything that is open, as above."""
+    """Stores the misses that are still noted, gives back the escalations that were taken and not delivered, and closes
+    everything that is open, as above.
+    """
     async with AsyncExitStack() as parts:
         parts.push_async_callback(close_learner, container.learner)
         parts.push_async_callback(container.database().aclose)
         parts.push_async_callback(container.llm().aclose)
         for target in container.targets().values():
             parts.push_async_callback(target.aclose)
+        parts.push_async_callback(_release, container)
         with suppress(StoreUnavailable):
             await container.misses().write()
+
+
+async def _release(container: IncorporatorContainer) -> None:
+    """Lets another process deliver at once what this one has taken. If it cannot, the leases end by themselves."""
+    with suppress(StoreUnavailable), anyio.move_on_after(_RELEASE_S):
+        await container.outbox().release(container.owner())
 
 
 def _learner_services(container: LearnerContainer) -> LearnerServices:

@@ -13,13 +13,14 @@ from domain.feedback.entry import FailureClass, FeedbackEntry, ResultFlag
 from domain.feedback.escalation import Escalation
 from domain.feedback.metrics import Counters
 
-_Row = dict[str, object]
+#: Values by their columns' names.
+Row = dict[str, object]
 
 _FLAGS: dict[str, ResultFlag] = {flag.value: flag for flag in ResultFlag}
 _CLASSES: dict[str | None, FailureClass | None] = {None: None, **{one.value: one for one in FailureClass}}
 
 
-def entry_row(entry: FeedbackEntry) -> _Row:
+def entry_row(entry: FeedbackEntry) -> Row:
     """The columns of an entry, in the order of its fields."""
     row = msgspec.structs.asdict(entry)
     row["result_flag"] = entry.result_flag.value
@@ -48,7 +49,7 @@ def reported_values(entry: FeedbackEntry) -> Sequence[Any]:
     )
 
 
-def outbox_row(escalation: Escalation, owner: str, leased_until: datetime | None) -> _Row:
+def outbox_row(escalation: Escalation, owner: str, leased_until: datetime | None) -> Row:
     """A new row of the outbox; without a lease it is anybody's to deliver."""
     row = msgspec.structs.asdict(escalation)
     row["path"] = escalation.path.value

@@ -9,10 +9,10 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 
 import msgspec
-from sqlalchemy import Column, ColumnElement, Connection, and_, func, insert, or_, select, update
+from sqlalchemy import Column, ColumnElement, Connection, RowMapping, and_, func, insert, or_, select, update
 from sqlalchemy.exc import IntegrityError
 
-from adapters.feedback.rows import escalation_of, outbox_row
+from adapters.feedback.rows import Row, escalation_of, outbox_row
 from adapters.sql.cursors import Cursors
 from adapters.sql.database import Database
 from adapters.sql.tables import escalations as table
@@ -22,6 +22,8 @@ from domain.feedback.escalation import LONGEST_WAIT_S, Escalation, Path, State
 
 _CURSORS = Cursors("escalations")
 _PENDING = State.PENDING.value
+_DONE = (State.DELIVERED, State.SUPERSEDED)
+_NO_LEASE: Row = {"lease_owner": None, "lease_until": None}
 
 
 class SqlOutbox(Outbox):
@@ -62,23 +64,39 @@ class SqlOutbox(Outbox):
         return await self._database.write(work)
 
     async def settle(self, escalation: Escalation, owner: str) -> bool:
-        statement = (
+        owners = [owner, _retried(owner)] if escalation.state in _DONE else [owner]
+        pending = and_(table.c.id == escalation.id, table.c.state == _PENDING)
+        result = {
+            "state": escalation.state.value,
+            "attempts": escalation.attempts,
+            "last_error": escalation.last_error,
+            "next_attempt_at": escalation.next_attempt_at,
+            "delivered_at": escalation.delivered_at,
+        }
+        settled = update(table).where(pending, table.c.lease_owner.in_(owners)).values(**result, **_NO_LEASE)
+        ended = (
             update(table)
-            .where(table.c.id == escalation.id, table.c.state == _PENDING, table.c.lease_owner == owner)
-            .values(
-                state=escalation.state.value,
-                attempts=escalation.attempts,
-                last_error=escalation.last_error,
-                next_attempt_at=escalation.next_attempt_at,
-                delivered_at=escalation.delivered_at,
-                lease_owner=None,
-                lease_until=None,
-            )
+            .where(pending, table.c.lease_owner == _retried(owner))
+            .values(last_error=escalation.last_error, **_NO_LEASE)
         )
-        return await self._database.write(lambda connection: connection.execute(statement).rowcount == 1)
+
+        def work(connection: Connection) -> bool:
+            if connection.execute(settled).rowcount == 1:
+                return True
+            connection.execute(ended)
+            return False
+
+        return await self._database.write(work)
+
+    async def release(self, owner: str) -> None:
+        if not self._database.is_open:  # it leased nothing
+            return
+        held = and_(table.c.state == _PENDING, table.c.lease_owner.in_([owner, _retried(owner)]))
+        statement = update(table).where(held).values(**_NO_LEASE)
+        await self._database.write(lambda connection: connection.execute(statement))
 
     async def get(self, escalation_id: str) -> Escalation:
-        return await self._database.read(lambda connection: _get(connection, escalation_id))
+        return await self._database.read(lambda connection: escalation_of(_row(connection, escalation_id)))
 
     async def page(self, where: EscalationFilter, limit: int, cursor: str | None) -> EscalationPage:
         statement = select(table).order_by(table.c.id.desc()).limit(limit + 1)
@@ -97,12 +115,14 @@ class SqlOutbox(Outbox):
 
     async def retry(self, escalation_id: str, now: datetime) -> Escalation:
         def work(connection: Connection) -> Escalation:
-            found = _get(connection, escalation_id, lock=True)
-            if found.state not in (State.PENDING, State.FAILED):
+            row = _row(connection, escalation_id, lock=True)
+            found = escalation_of(row)
+            if found.state in _DONE:
                 raise Conflict(f"escalation {escalation_id} is {found.state.value}: there is nothing to retry")
             again = msgspec.structs.replace(found, state=State.PENDING, attempts=0, next_attempt_at=now)
             statement = update(table).where(table.c.id == escalation_id)
-            connection.execute(statement.values(state=_PENDING, attempts=0, next_attempt_at=now))
+            due = statement.values(state=_PENDING, attempts=0, next_attempt_at=now, **_lease_after_retry(row, now))
+            connection.execute(due)
             return again
 
         return await self._database.write(work)
@@ -126,9 +146,22 @@ def _exists(connection: Connection, escalation: Escalation) -> bool:
     return connection.execute(select(table.c.id).where(same)).first() is not None
 
 
-def _get(connection: Connection, escalation_id: str, *, lock: bool = False) -> Escalation:
+def _row(connection: Connection, escalation_id: str, *, lock: bool = False) -> RowMapping:
     statement = select(table).where(table.c.id == escalation_id)
     row = connection.execute(statement.with_for_update() if lock else statement).mappings().first()
     if row is None:
         raise UnknownEscalation(f"there is no escalation {escalation_id!r}")
-    return escalation_of(row)
+    return row
+
+
+def _retried(owner: str) -> str:
+    """Who holds a row that was to be retried while its owner made an attempt: only a delivery is still to count."""
+    return f"{owner} (retried)"
+
+
+def _lease_after_retry(row: RowMapping, now: datetime) -> Row:
+    """The lease runs on, so that nobody else makes an attempt beside the one that is under way."""
+    owner, until = row["lease_owner"], row["lease_until"]
+    if owner is None or until <= now:
+        return _NO_LEASE
+    return {"lease_owner": owner if owner.endswith(_retried("")) else _retried(owner)}

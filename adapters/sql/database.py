@@ -59,6 +59,11 @@ class Database:
             return None
         return self._url.database
 
+    @property
+    def is_open(self) -> bool:
+        """Whether anything was asked of it since it was made or closed."""
+        return self._engine is not None
+
     async def read(self, work: Work[_T]) -> _T:
         """Runs `work`, which only reads."""
         return await _going_on(self.transaction(work, writes=False))

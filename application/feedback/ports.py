@@ -151,8 +151,13 @@ class Outbox(Protocol):
     async def settle(self, escalation: Escalation, owner: str) -> bool:
         """Stores a delivery's result (state, attempts, error, times) and ends the lease.
 
-        False where the lease has passed to somebody else, whose result counts then.
+        False where that result does not count: the lease has passed to somebody else, or the row was to be retried
+        meanwhile and was not delivered by this attempt. Then it ends the lease, and the retry is due at once.
         """
+
+    @abstractmethod
+    async def release(self, owner: str) -> None:
+        """Ends all leases of an owner that stops, so that nobody waits for their end. Results of its do not count."""
 
     @abstractmethod
     async def get(self, escalation_id: str) -> Escalation:
@@ -166,7 +171,8 @@ class Outbox(Protocol):
     async def retry(self, escalation_id: str, now: datetime) -> Escalation:
         """Makes a failed or waiting row due at once, with its attempts anew. Raises `UnknownEscalation`.
 
-        A delivered or superseded one raises `Conflict`.
+        Where an attempt is under way the row is due when that or its lease ends, and its failure does not count: a
+        retry makes no two attempts side by side. A delivered or superseded row raises `Conflict`.
         """
 
     @abstractmethod

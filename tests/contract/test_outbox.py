@@ -269,12 +269,74 @@ async def test_what_is_done_is_not_retried(outbox: Outbox, state: State) -> None
     assert await outbox.get(row.id) == row
 
 
-async def test_a_retry_takes_no_row_from_the_one_who_delivers_it(outbox: Outbox) -> None:
+@pytest.mark.parametrize("times", [1, 2])
+@pytest.mark.parametrize("state", [State.PENDING, State.FAILED])
+async def test_a_retry_during_an_attempt_is_due_when_that_ends_and_not_overwritten_by_its_failure(
+    outbox: Outbox, state: State, times: int
+) -> None:
+    await put(outbox, escalations(1, attempts=2))
+    (taken,) = await claim(outbox, "me", LATER)
+    for _ in range(times):
+        again = await outbox.retry(taken.id, LATER)
+    assert (again.state, again.attempts, again.next_attempt_at) == (State.PENDING, 0, LATER)
+    assert await claim(outbox, "another", LATER) == []
+    result = msgspec.structs.replace(
+        taken, state=state, attempts=3, last_error="down", next_attempt_at=LATER + timedelta(minutes=5)
+    )
+    assert not await outbox.settle(result, "me")
+    still_due = msgspec.structs.replace(again, last_error="down")
+    assert await outbox.get(taken.id) == still_due
+    assert await claim(outbox, "another", LATER) == [still_due]
+    assert not await outbox.settle(result, "me")
+    assert await outbox.get(taken.id) == still_due
+
+
+@pytest.mark.parametrize("state", [State.DELIVERED, State.SUPERSEDED])
+async def test_a_retry_during_an_attempt_is_done_where_that_attempt_succeeds(outbox: Outbox, state: State) -> None:
     await put(outbox, escalations(1))
     (taken,) = await claim(outbox, "me", LATER)
     await outbox.retry(taken.id, LATER)
-    assert await claim(outbox, "another", LATER) == []
-    assert await outbox.settle(msgspec.structs.replace(taken, state=State.DELIVERED, attempts=1), "me")
+    result = msgspec.structs.replace(taken, state=state, attempts=1)
+    assert await outbox.settle(result, "me")
+    assert await outbox.get(taken.id) == result
+
+
+async def test_a_retry_of_a_row_whose_owner_died_is_due_when_the_lease_ends(outbox: Outbox) -> None:
+    await put(outbox, escalations(1))
+    await claim(outbox, "a dead process", LATER)
+    again = await outbox.retry(escalations(1)[0].id, LATER)
+    assert await claim(outbox, "me", LATER + LEASE) == [again]
+
+
+async def test_a_retry_after_a_lease_ended_is_due_at_once_and_no_business_of_the_former_owner(outbox: Outbox) -> None:
+    await put(outbox, escalations(1))
+    (taken,) = await claim(outbox, "me", LATER)
+    again = await outbox.retry(taken.id, LATER + LEASE)
+    failed = msgspec.structs.replace(taken, state=State.FAILED, attempts=1, last_error="too late")
+    assert not await outbox.settle(failed, "me")
+    assert await outbox.get(taken.id) == again
+    assert await claim(outbox, "another", LATER + LEASE) == [again]
+
+
+async def test_an_owner_that_stops_gives_its_rows_back_and_nobody_elses(outbox: Outbox) -> None:
+    rows = escalations(4)
+    await put(outbox, rows[:3])
+    await claim(outbox, "another", LATER, 1)
+    await claim(outbox, "me", LATER)
+    await outbox.put(rows[3:], "me", LATER + LEASE)
+    again = await outbox.retry(rows[2].id, LATER)
+    await outbox.release("me")
+    assert not await outbox.settle(msgspec.structs.replace(rows[1], state=State.FAILED, attempts=1), "me")
+    free = await claim(outbox, "the next process", LATER)
+    assert sorted(free, key=lambda one: one.id) == [rows[1], again, rows[3]]
+    assert await claim(outbox, "the next process", LATER + LEASE) == [*rows[:1], *free]
+
+
+async def test_an_owner_that_stops_without_any_row_changes_nothing(outbox: Outbox) -> None:
+    await outbox.release("me")
+    await put(outbox, [FULL])
+    await outbox.release("me")
+    assert await everything(outbox) == [FULL]
 
 
 async def test_pages_are_newest_first_and_end(outbox: Outbox) -> None:

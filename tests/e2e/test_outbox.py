@@ -98,3 +98,52 @@ def test_a_hanging_target_delays_neither_the_outcome_nor_the_other_target(start_
         release.set()
 
     assert [entry["failures_seen"] for entry in entries] == [1, 2, 3, 4, 5]
+
+
+def test_a_retry_during_the_last_attempt_brings_another_attempt(start_service: StartService) -> None:
+    release = threading.Event()
+
+    def hang_once(_delivery: Delivery, number: int) -> int:
+        if number == 1:
+            release.wait(30)
+        return 503 if number == 1 else 200
+
+    with RecordingTarget(hang_once) as review:
+        service = start_service({**delivering_to(review=review.url), "MG_ESCALATION_MAX_ATTEMPTS": "1"})
+        with service.client() as client:
+            promoted(client)
+            failed(client, 1)
+            until(lambda: review.deliveries)
+            [escalation] = answered(client.get("/escalations"))
+            retried = answered(client.post(f"/escalations/{escalation['id']}/retry"))
+            assert (retried["state"], retried["attempts"]) == ("pending", 0)
+            release.set()
+            [escalation] = until(
+                lambda: [one for one in answered(client.get("/escalations")) if one["state"] != "pending"]
+            )
+
+    assert (escalation["state"], escalation["attempts"]) == ("delivered", 1)
+    assert {delivery.headers["idempotency-key"] for delivery in review.deliveries} == {escalation["id"]}
+    assert len(review.deliveries) == 2
+
+
+def test_a_service_that_is_stopped_during_a_delivery_leaves_it_to_the_next_one_at_once(
+    start_service: StartService,
+) -> None:
+    release = threading.Event()
+
+    def hang_once(_delivery: Delivery, number: int) -> int:
+        if number == 1:
+            release.wait(30)
+        return 200
+
+    with RecordingTarget(hang_once) as review:
+        service = start_service(delivering_to(review=review.url))
+        with service.client() as client:
+            promoted(client)
+            failed(client, 1)
+        until(lambda: review.deliveries)
+        service.stop()
+        service.start()
+        until(lambda: len(review.deliveries) > 1, 5)
+        release.set()

@@ -17,8 +17,11 @@ _DONE = (State.DELIVERED, State.SUPERSEDED)
 
 
 class Lease(msgspec.Struct, frozen=True, kw_only=True):
+    """`retried`: the row was to be retried since it was taken."""
+
     owner: str
     until: datetime
+    retried: bool = False
 
 
 class FakeOutbox(Reachable, Outbox):
@@ -60,9 +63,17 @@ class FakeOutbox(Reachable, Outbox):
         lease = self._leases.get(escalation.id)
         if lease is None or lease.owner != owner:
             return False
-        self._rows[escalation.id] = escalation
         del self._leases[escalation.id]
+        if lease.retried and escalation.state not in _DONE:
+            row = self._rows[escalation.id]
+            self._rows[escalation.id] = msgspec.structs.replace(row, last_error=escalation.last_error)
+            return False
+        self._rows[escalation.id] = escalation
         return True
+
+    async def release(self, owner: str) -> None:
+        await self.reached("release")
+        self._leases = {one: lease for one, lease in self._leases.items() if lease.owner != owner}
 
     async def get(self, escalation_id: str) -> Escalation:
         await self.reached("get")
@@ -81,6 +92,9 @@ class FakeOutbox(Reachable, Outbox):
             raise Conflict(f"the escalation {escalation_id} is {row.state.value} already")
         again = msgspec.structs.replace(row, state=State.PENDING, attempts=0, next_attempt_at=now)
         self._rows[escalation_id] = again
+        lease = self._leases.pop(escalation_id, None)
+        if lease is not None and not _reached(lease.until, now):
+            self._leases[escalation_id] = msgspec.structs.replace(lease, retried=True)
         return again
 
     async def oldest_pending(self) -> datetime | None:

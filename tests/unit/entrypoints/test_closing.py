@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from contextlib import suppress
+from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
 
+import anyio
 import pytest
 from dependency_injector import providers
 from litestar.testing import TestClient
@@ -17,6 +19,7 @@ from domain.feedback import escalation
 from entrypoints.apps import close_incorporator, close_learner, incorporator_app, learner_app
 from entrypoints.container import IncorporatorContainer, LearnerContainer
 from entrypoints.settings import Settings
+from tests.fakes.examples import escalation as example
 from tests.fakes.fake_embedder import FakeEmbedder
 from tests.fakes.fake_target import ScriptedTarget
 from tests.fakes.fake_text_index import FakeTextIndex
@@ -26,7 +29,9 @@ from tests.fakes.scripted_llm import ScriptedLlm
 
 
 class Part:
-    """Notes that it was closed, and fails at it where it should."""
+    """Notes that it was closed, and fails at it where it should. As a database it was never used."""
+
+    is_open = False
 
     def __init__(self, name: str, closed: list[str], *, fails: bool = False) -> None:
         self._name = name
@@ -104,6 +109,23 @@ async def test_every_part_of_the_incorporator_is_closed_whatever_becomes_of_the_
     with suppress(OSError):
         await close_incorporator(container)
     assert sorted(closed) == sorted([*LEARNER_PARTS, "own database", "own llm", "target 1", "target 2"])
+
+
+async def test_a_process_that_ends_gives_back_what_it_has_not_delivered(settings: Settings) -> None:
+    container, now = IncorporatorContainer(settings=settings), datetime.now(timezone.utc)
+    until = now + timedelta(seconds=15)
+    row = example(created_at=now, next_attempt_at=now)
+    assert await container.outbox().put([row], container.owner(), until)
+    assert not await container.outbox().claim(row.path, "the next process", now, until, 1)
+    await close_incorporator(container)
+    next_process = IncorporatorContainer(settings=settings)
+    assert list(await next_process.outbox().claim(row.path, next_process.owner(), now, until, 1)) == [row]
+    await close_incorporator(next_process)
+
+
+def test_a_feedback_database_that_nothing_used_is_not_made_by_closing_it(settings: Settings, tmp_path: Path) -> None:
+    anyio.run(close_incorporator, IncorporatorContainer(settings=settings))
+    assert not (tmp_path / "feedback.db").exists()
 
 
 async def started(app: Any) -> str:

@@ -205,6 +205,24 @@ async def test_a_failed_one_that_is_retried_is_delivered_at_once() -> None:
         group.cancel_scope.cancel()
 
 
+async def test_a_retry_while_the_last_attempt_hangs_is_delivered_when_that_has_ended() -> None:
+    human = ScriptedTarget(HANGS, State.DELIVERED)
+    clock = LoopClock()
+    of = Feedback(human=human, clock=clock, max_attempts=1, poll_s=60)
+    await of.outbox.put(rows(1), "nobody", START)
+    async with anyio.create_task_group() as group:
+        group.start_soon(of.dispatcher.run)
+        await anyio.sleep(5)
+        await of.outbox.retry(rows(1)[0].id, clock.now())
+        of.dispatcher.wake()
+        await anyio.sleep(1)
+        assert len(human.delivered) == 1
+        await anyio.sleep(ATTEMPT_S)
+        assert [(one.state, one.attempts) for one in await of.escalations()] == [(State.DELIVERED, 1)]
+        assert at(await of.escalations()) == pytest.approx([ATTEMPT_S], abs=0.01)
+        group.cancel_scope.cancel()
+
+
 async def test_a_hanging_target_delays_no_other() -> None:
     of = Feedback(human=ScriptedTarget(HANGS), clock=LoopClock())
     await of.outbox.put([*rows(50), *rows(50, Path.AUTO)], "nobody", START)
