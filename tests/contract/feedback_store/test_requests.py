@@ -8,7 +8,7 @@ from datetime import timedelta
 import msgspec
 import pytest
 
-from application.feedback.ports import EntryFilter, EscalationFilter, FeedbackStore, Outbox
+from application.feedback.ports import EntryFilter, EscalationFilter, FeedbackStore, Outbox, Reported
 from domain.errors import KeyReused, NoSelection, RequestInProgress
 from domain.feedback.entry import FeedbackEntry, ResultFlag
 from domain.feedback.escalation import PathMode
@@ -122,6 +122,20 @@ async def test_equal_keys_with_other_bodies_side_by_side_have_one_effect(store: 
             assert result is None
         else:
             assert isinstance(result, KeyReused | RequestInProgress)
+
+
+async def test_a_request_behind_one_of_its_key_that_fails_is_carried_out_itself(store: FeedbackStore) -> None:
+    one, other = await recorded(store, 2)
+    unknown = entry(session_id="another session")
+    bodies = [(unknown, "f1"), (unknown, "f2"), (one, "f3"), (other, "f4"), (one, "f3")]
+    results = await together(
+        *(store.report(outcome_of(of, request=request(fingerprint=fingerprint))) for of, fingerprint in bodies)
+    )
+    assert [type(each) for each in results] == [NoSelection, NoSelection, Reported, KeyReused, Reported]
+    assert results[4] == Reported(entry=await store.get(one.id))
+    assert [(await store.get(each.id)).usage_count for each in (one, other)] == [2, 1]
+    with pytest.raises(KeyReused):
+        await store.report(outcome_of(unknown, request=request(fingerprint="f1")))
 
 
 async def test_equal_requests_at_two_processes_have_one_effect(two_feedbacks: tuple[Feedback, Feedback]) -> None:
