@@ -10,6 +10,7 @@ from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontext
 import anyio
 from litestar.types import ASGIApp
 
+from application.shared.unbroken import ended
 from domain.errors import StoreUnavailable
 from entrypoints.background import feedback_housekeeping, lesson_housekeeping, miss_housekeeping, reconciler, running
 from entrypoints.container import IncorporatorContainer, LearnerContainer
@@ -25,6 +26,8 @@ _log = logging.getLogger(__name__)
 
 #: Seconds that the end of a process waits for the outbox.
 _RELEASE_S = 2.0
+#: Seconds that it waits for decisions whose callers have given up.
+_UNBROKEN_S = 2.0
 
 
 def incorporator_app(container: IncorporatorContainer | None = None) -> ASGIApp:
@@ -99,6 +102,7 @@ async def close_learner(container: LearnerContainer) -> None:
         parts.push_async_callback(container.embedder().aclose)
         parts.push_async_callback(container.vectors().aclose)
         parts.callback(container.watch().close)
+        parts.push_async_callback(ended, within_s=_UNBROKEN_S)
 
 
 async def close_incorporator(container: IncorporatorContainer) -> None:

@@ -8,6 +8,7 @@ from datetime import datetime
 from application.learner.catalog import Catalog
 from application.learner.ports import LessonChange, LessonStore
 from application.shared.ports import Clock
+from application.shared.unbroken import unbroken
 from domain.errors import UnknownLesson
 from domain.learner.lesson import Effect, Lesson, disable_by_escalation, flag
 from domain.learner.log import Event, Flag, LogEntry
@@ -67,7 +68,12 @@ class EscalateLesson:
                 deletes_copy=effect.deletes_copy,
                 escalation_id=escalation_id,
             )
-            if await self._store.change(change):
-                if effect.deletes_copy:
-                    await self._catalog.after_change()
+            if await unbroken(self._changed(change)):
                 return True
+
+    async def _changed(self, change: LessonChange) -> bool:
+        """Whether the change was stored; matching has followed it then."""
+        stored = await self._store.change(change)
+        if stored and change.deletes_copy:
+            await self._catalog.after_change()
+        return stored

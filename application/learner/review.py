@@ -8,6 +8,7 @@ from application.learner.catalog import Catalog
 from application.learner.embed import EmbedLessons
 from application.learner.ports import LessonChange, LessonStore, StoredVectors
 from application.shared.ports import Clock
+from application.shared.unbroken import unbroken
 from domain.errors import EmbedderUnavailable
 from domain.learner.lesson import Decision, Lesson, LessonEdit, PromotedLesson, Status, decide, promoted_copy
 from domain.learner.log import DECIDED, Event, LogEntry
@@ -44,9 +45,15 @@ class ReviewLesson:
         while True:
             before = await self._store.get(command.lesson_id)
             change = await self._change(before, command)
-            if await self._store.change(change):
-                await self._catalog.after_change()
+            if await unbroken(self._changed(change)):
                 return change.lesson
+
+    async def _changed(self, change: LessonChange) -> bool:
+        """Whether the change was stored; matching has followed it then."""
+        stored = await self._store.change(change)
+        if stored:
+            await self._catalog.after_change()
+        return stored
 
     async def _change(self, before: Lesson, command: ReviewCommand) -> LessonChange:
         now = self._clock.now()
@@ -82,10 +89,11 @@ class EraseLesson:
         self._clock = clock
 
     async def __call__(self, lesson_id: str, *, actor: str) -> None:
-        await self._store.erase(
-            lesson_id,
-            LogEntry(lesson_id=lesson_id, event=Event.ERASED, at=self._clock.now(), actor=actor, detail={}),
-        )
+        entry = LogEntry(lesson_id=lesson_id, event=Event.ERASED, at=self._clock.now(), actor=actor, detail={})
+        await unbroken(self._erased(lesson_id, entry))
+
+    async def _erased(self, lesson_id: str, entry: LogEntry) -> None:
+        await self._store.erase(lesson_id, entry)
         await self._catalog.after_change()
 
 
