@@ -6,6 +6,7 @@
     │   ├── NoMatch             no promoted lesson applies to this problem
     │   ├── NoSelection         invoke was never called for this step and session
     │   ├── UnknownEntry        no feedback entry has this id
+    │   ├── AnswerErased        what was answered under this idempotency key was erased with its lesson
     │   ├── UnknownLesson       no lesson has this id
     │   └── UnknownEscalation   no escalation has this id
     ├── Conflict
@@ -77,6 +78,12 @@ class UnknownEntry(NotFound):
 
 class UnknownLesson(NotFound):
     code = "unknown-lesson"
+
+
+class AnswerErased(NotFound):
+    """What was answered under an idempotency key was erased with its lesson."""
+
+    code = "answer-erased"
 
 
 class UnknownEscalation(NotFound):

@@ -6,6 +6,7 @@ import logging
 import os
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, suppress
+from dataclasses import replace
 
 import anyio
 from litestar.types import ASGIApp
@@ -59,7 +60,9 @@ def incorporator_app(container: IncorporatorContainer | None = None) -> ASGIApp:
             await opened.enter_async_context(running(jobs))
             yield
 
-    learner_services = _learner_services(container.learner) if settings.learner_api is Switch.ON else None
+    learner_services = None
+    if settings.learner_api is Switch.ON:
+        learner_services = replace(_learner_services(container.learner), erase=container.erase())
     readiness = IncorporatorReadiness(
         learner=_learner_readiness(container.learner),
         outbox=container.outbox(),

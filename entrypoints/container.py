@@ -12,6 +12,7 @@ from dependency_injector import containers, providers
 
 from adapters.embedders.hashing_embedder import HashingEmbedder
 from adapters.feedback.sql_feedback_store import SqlFeedbackStore
+from adapters.feedback.sql_kept_answers import SqlKeptAnswers
 from adapters.feedback.sql_miss_store import SqlMissStore
 from adapters.feedback.sql_outbox import SqlOutbox
 from adapters.lessons.memory_text_index import MemoryTextIndex
@@ -34,6 +35,7 @@ from application.feedback.queries import ReadMetrics
 from application.feedback.report import Report, UpdateFeedback
 from application.incorporator.apply import Apply
 from application.incorporator.dsl_matcher import DslMatcher
+from application.incorporator.erase import EraseLessonAndAnswers
 from application.incorporator.explain import ExplainMatch
 from application.incorporator.invoke import Invoke
 from application.incorporator.llm_matcher import LlmMatcher
@@ -213,6 +215,8 @@ class IncorporatorContainer(containers.DeclarativeContainer):
     rules = providers.Singleton(_rules, settings)
     database = providers.Singleton(_feedback_database, settings.provided.feedback_dsn)
     store = providers.Singleton(SqlFeedbackStore, database=database, new_id=learner.new_id)
+    answers = providers.Singleton(SqlKeptAnswers, database=database)
+    erase = providers.Singleton(EraseLessonAndAnswers, erase=learner.erase, answers=answers)
     outbox = providers.Singleton(SqlOutbox, database=database)
     miss_store = providers.Singleton(SqlMissStore, database=database)
     misses = providers.Singleton(CountMisses, store=miss_store, clock=learner.clock)

@@ -16,11 +16,12 @@ from types import TracebackType
 from application.feedback.escalate import Escalate
 from application.feedback.report import UpdateFeedback
 from application.incorporator.apply import Apply
+from application.incorporator.erase import EraseLessonAndAnswers
 from application.incorporator.match import Match
 from application.incorporator.record import RecordFeedback
 from application.learner.inject import InjectLessons
 from application.learner.ports import LessonFilter, LessonStore, VectorIndex
-from application.learner.review import EraseLesson, ReviewCommand, ReviewLesson
+from application.learner.review import ReviewCommand, ReviewLesson
 from application.learner.search import SearchLessons
 from application.shared.ports import Embedder, Llm
 from domain.feedback.entry import FailureClass, FeedbackEntry, OutcomeReport, ResultFlag
@@ -142,7 +143,9 @@ class ReviewQueue:
 class ReviewService:
     """Injecting lessons and deciding on them."""
 
-    def __init__(self, inject: InjectLessons, review: ReviewLesson, erase: EraseLesson, store: LessonStore) -> None:
+    def __init__(
+        self, inject: InjectLessons, review: ReviewLesson, erase: EraseLessonAndAnswers, store: LessonStore
+    ) -> None:
         self._inject = inject
         self._review = review
         self._erase = erase
@@ -207,7 +210,7 @@ class LearnerDependencies:
         self.knowledge_base = PromotedStore(Bin.KNOWLEDGE, learner.search(), learner.store())
         self.vector_store: VectorIndex = learner.vectors()
         self.review_queue = ReviewQueue(learner.store())
-        self.review_service = ReviewService(learner.inject(), learner.review(), learner.erase(), learner.store())
+        self.review_service = ReviewService(learner.inject(), learner.review(), container.erase(), learner.store())
         self.llm_client: Llm = container.llm()
         self.embedder: Embedder = learner.embedder()
 

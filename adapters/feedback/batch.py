@@ -84,7 +84,7 @@ def _record(command: Command, answer: Answer) -> IdempotencyRecord | None:
     return msgspec.structs.replace(request, answer=kept)
 
 
-def _replayed(command: Command, answer: bytes | KeyReused) -> Result | KeyReused:
-    if isinstance(answer, KeyReused) or isinstance(command, RecordSelection):
+def _replayed(command: Command, answer: bytes | MemoryGridError) -> Result | MemoryGridError:
+    if isinstance(answer, MemoryGridError) or isinstance(command, RecordSelection):
         return answer
     return Reported(entry=msgspec.json.decode(answer, type=FeedbackEntry))

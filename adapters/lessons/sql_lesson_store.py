@@ -44,7 +44,7 @@ from application.learner.ports import (
     QueuePage,
 )
 from application.shared.ports import IdempotencyRecord
-from domain.errors import KeyReused, RequestInProgress, UnknownLesson
+from domain.errors import MemoryGridError, RequestInProgress, UnknownLesson
 from domain.learner.lesson import Lesson, PromotedLesson
 from domain.learner.log import LogEntry
 from domain.learner.ranking import normalised
@@ -126,7 +126,7 @@ class SqlLessonStore(LessonStore):
             demote(connection, lesson_id)
             connection.execute(update(lesson_log).where(lesson_log.c.lesson_id == lesson_id).values(detail={}))
             connection.execute(insert(lesson_log), [log_row(entry)])
-            _REQUESTS.forget_mentions(connection, lesson_id)
+            _REQUESTS.blank_mentions(connection, lesson_id)
 
         await self._database.write(work)
 
@@ -166,7 +166,7 @@ def _get(connection: Connection, lesson_id: str, statement: Prepared = LESSON) -
 
 def _answer(kept: Kept) -> bytes | None:
     for answer in kept.answers:
-        if isinstance(answer, KeyReused):
+        if isinstance(answer, MemoryGridError):
             raise answer
         return answer
     return None

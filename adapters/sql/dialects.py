@@ -182,7 +182,7 @@ def _conflicting(dialect: Dialect, table: Table) -> PostgresInsert | sqlite.Inse
     return postgresql.insert(table)
 
 
-def holds(connection: Connection, column: Column[str], text: str) -> ColumnElement[bool]:
+def holds(connection: Connection, column: ColumnElement[str], text: str) -> ColumnElement[bool]:
     """Whether the text in a column contains this one. It is no pattern: a pattern may have 50,000 bytes on SQLite."""
     place = func.strpos if connection.dialect.name == "postgresql" else func.instr
     return place(column, text) > 0

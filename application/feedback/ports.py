@@ -63,7 +63,7 @@ class FeedbackStore(Protocol):
     async def record(self, command: RecordSelection) -> bytes | None:
         """None once the selection is durable; else the answer kept under the same key (nothing was stored then).
 
-        Raises `KeyReused`, `Overloaded`.
+        Raises `KeyReused`, `AnswerErased`, `Overloaded`.
         """
 
     @abstractmethod
@@ -72,7 +72,7 @@ class FeedbackStore(Protocol):
 
     @abstractmethod
     async def answered(self, request: IdempotencyRecord) -> bytes | None:
-        """The answer kept under this scope and key, if it is younger than 24 h. Raises `KeyReused`."""
+        """The answer kept under this scope and key, if it is younger than 24 h. Raises `KeyReused`, `AnswerErased`."""
 
     @abstractmethod
     async def get(self, entry_id: str) -> FeedbackEntry:
@@ -97,6 +97,17 @@ class FeedbackStore(Protocol):
     @abstractmethod
     async def forget_requests(self, before: datetime) -> None:
         """Deletes the idempotency records written before `before`."""
+
+
+class KeptAnswers(Protocol):
+    """The answers that are kept for requests which are repeated under their key."""
+
+    @abstractmethod
+    async def erase_lesson(self, lesson_id: str) -> None:
+        """Erases the answers that show this lesson's content. A replay then raises `AnswerErased`.
+
+        Takes time in proportion to the answers kept, in portions that nobody waits long for. Raises `StoreUnavailable`.
+        """
 
 
 class Miss(msgspec.Struct, frozen=True, kw_only=True):

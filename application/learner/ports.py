@@ -134,7 +134,7 @@ class LessonStore(Protocol):
 
     @abstractmethod
     async def answered(self, request: IdempotencyRecord) -> bytes | None:
-        """The answer kept under this scope and key, if it is younger than 24 h. Raises `KeyReused`."""
+        """The answer kept under this scope and key, if it is younger than 24 h. Raises `KeyReused`, `AnswerErased`."""
 
     @abstractmethod
     async def forget_requests(self, before: datetime) -> None:
@@ -153,7 +153,10 @@ class LessonStore(Protocol):
 
     @abstractmethod
     async def erase(self, lesson_id: str, entry: LogEntry) -> None:
-        """Deletes lesson, copy, embeddings and the content of its log. Raises `UnknownLesson`."""
+        """Deletes lesson, copy, embeddings, the content of its log and the answers that show it.
+
+        The keys of these answers stay taken: a replay raises `AnswerErased`. Raises `UnknownLesson`.
+        """
 
     @abstractmethod
     async def copies(self, lesson_ids: Sequence[str]) -> dict[str, PromotedLesson]:

@@ -9,6 +9,7 @@ import msgspec
 from application.feedback.ports import Miss
 from application.incorporator.explain import Explanation
 from domain.errors import (
+    AnswerErased,
     EmbedderMismatch,
     EmbedderUnavailable,
     KeyReused,
@@ -53,7 +54,7 @@ class MissParameters(msgspec.Struct, frozen=True):
     body=QUERY_BODY,
     answers=ApplierOutcome,
     keyed=True,
-    raises=[NoMatch, KeyReused, RequestInProgress, Overloaded, *_SEARCHING],
+    raises=[NoMatch, AnswerErased, KeyReused, RequestInProgress, Overloaded, *_SEARCHING],
     example=examples.QUERY,
     answer_example=examples.OUTCOME,
 )

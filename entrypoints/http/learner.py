@@ -9,7 +9,7 @@ from typing import Annotated, cast
 import msgspec
 
 from application.learner.ports import LessonFilter
-from domain.errors import EmbedderMismatch, KeyReused, RequestInProgress, StoreUnavailable, UnknownLesson
+from domain.errors import AnswerErased, EmbedderMismatch, KeyReused, RequestInProgress, StoreUnavailable, UnknownLesson
 from domain.learner.lesson import Bin, Lesson, Status
 from domain.learner.log import LogEntry
 from entrypoints.http import examples
@@ -34,7 +34,7 @@ from entrypoints.http.wire import Body
 DRAFT = Body(DraftBody)
 DRAFTS = Body(cast("type[list[DraftBody]]", Annotated[list[DraftBody], msgspec.Meta(min_length=1, max_length=1_000)]))
 
-_ADDING = (KeyReused, RequestInProgress, StoreUnavailable)
+_ADDING = (AnswerErased, KeyReused, RequestInProgress, StoreUnavailable)
 
 DEGRADED = "Memorygrid-Degraded"
 

@@ -51,6 +51,11 @@ TABLE: Mapping[str, Kind] = {
     ),
     "unknown-entry": Kind(404, "No feedback entry has this id", "Take the id from GET /feedback."),
     "unknown-lesson": Kind(404, "No lesson has this id", "Take the id from GET /lessons."),
+    "answer-erased": Kind(
+        404,
+        "The first answer under this key was erased with its lesson",
+        "The first request had its effect, and this one had none. Use a new key for a new request.",
+    ),
     "unknown-escalation": Kind(404, "No escalation has this id", "Take the id from GET /escalations."),
     "method-not-allowed": Kind(
         405, "This path does not take this method", "The header Allow names the methods that it takes."

@@ -139,9 +139,11 @@ async def disable(services: LearnerServices, call: Call) -> Answer:
     raises=[UnknownLesson, StoreUnavailable],
 )
 async def erase(services: LearnerServices, call: Call) -> Answer:
-    """Erases a lesson for good: content, copy, vectors, file and the content of its log
+    """Erases a lesson for good: content, copy, vectors, file, the content of its log and the answers kept that show it
 
-    That it was there, and what was done when, stays in the log. Feedback stays counted under its id.
+    That it was there, and what was done when, stays in the log. Feedback stays counted under its id. A request that is
+    repeated under its Idempotency-Key has no second effect and is told that its answer was erased. A Learner that runs
+    by itself does not reach the answers to invokes, which are kept for 24 h.
     """
     await services.erase(_id(call), actor=call.caller.name)
     return nothing()

@@ -13,6 +13,7 @@ import msgspec
 from application.feedback.ports import FeedbackStore, MissStore, Outbox
 from application.feedback.queries import ReadMetrics
 from application.feedback.report import Report
+from application.incorporator.erase import EraseLessonAndAnswers
 from application.incorporator.explain import ExplainMatch
 from application.incorporator.invoke import Invoke
 from application.learner.inject import InjectLessons
@@ -43,7 +44,7 @@ class LearnerServices:
 
     inject: InjectLessons
     review: ReviewLesson
-    erase: EraseLesson
+    erase: EraseLesson | EraseLessonAndAnswers
     search: SearchLessons
     lessons: LessonStore
     clock: Clock

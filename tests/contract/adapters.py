@@ -16,13 +16,14 @@ import pytest
 from sqlalchemy import Connection, delete, update
 
 from adapters.feedback.sql_feedback_store import SqlFeedbackStore
+from adapters.feedback.sql_kept_answers import SqlKeptAnswers
 from adapters.feedback.sql_miss_store import SqlMissStore
 from adapters.feedback.sql_outbox import SqlOutbox
 from adapters.lessons.sql_lesson_store import SqlLessonStore
 from adapters.sql.database import Database
 from adapters.sql.schema import FEEDBACK_DATABASE, OBJECT_STORE, Schema
 from adapters.sql.tables import catalog_state
-from application.feedback.ports import FeedbackStore, MissStore, Outbox
+from application.feedback.ports import FeedbackStore, KeptAnswers, MissStore, Outbox
 from application.learner.ports import LessonStore
 from tests.contract.parameters import Adapter
 from tests.fakes.clock import CountingIds
@@ -52,6 +53,7 @@ class Feedback:
     """The ports that one feedback database serves."""
 
     store: FeedbackStore
+    answers: KeptAnswers
     outbox: Outbox
     misses: MissStore
 
@@ -85,7 +87,7 @@ async def _fake_lessons(_: pytest.FixtureRequest) -> AsyncIterator[LessonStore]:
 async def _fake_feedback(_: pytest.FixtureRequest) -> AsyncIterator[Feedback]:
     outbox = FakeOutbox()
     store = FakeFeedbackStore(outbox=outbox, new_id=_series_of_ids())
-    yield Feedback(store=store, outbox=outbox, misses=FakeMissStore())
+    yield Feedback(store=store, answers=store.answers, outbox=outbox, misses=FakeMissStore())
 
 
 def _sqlite(request: pytest.FixtureRequest, name: str) -> str:
@@ -137,6 +139,7 @@ def _sql_feedback(address: Address) -> Opening[Feedback]:
         await _emptied(database, FEEDBACK_DATABASE, request)
         yield Feedback(
             store=SqlFeedbackStore(database=database, new_id=_series_of_ids()),
+            answers=SqlKeptAnswers(database=database),
             outbox=SqlOutbox(database=database),
             misses=SqlMissStore(database=database),
         )

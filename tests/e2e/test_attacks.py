@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import re
+import sqlite3
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -64,6 +66,29 @@ def test_a_filter_finds_what_it_says_and_is_no_pattern(start_service: StartServi
             assert answered(client.get("/feedback", params={"session_id": text, "lesson_skill_id": text})) == []
             assert answered(client.get("/feedback/metrics/usage", params={"lesson_skill_id": text}))["by_lesson"] == {}
         assert len(answered(client.get("/lessons", params={"limit": 1000}))) == 1 + len(AGAINST_DATABASES)
+
+
+def test_an_erased_lesson_is_in_no_answer_and_no_file_of_the_databases(start_service: StartService) -> None:
+    service = start_service()
+    key = {"Idempotency-Key": "k1"}
+    with service.client() as client:
+        drafts = [{**UPLOAD_LESSON, "body": "zanzibar"}, {**UPLOAD_LESSON, "title": "Another"}]
+        secret, other = answered(client.post("/lessons/batch", json=drafts, headers=key), 201)
+        answered(client.post(f"/lessons/{secret['id']}/approve", json={}))
+        outcome = answered(client.post("/incorporator/invoke", json=query(), headers=key))
+        assert outcome["match_result"]["raw_payload"]["body"] == "zanzibar"
+        body = {"session_id": "s1", "problem_solving_step_ref": "step-17", "result_flag": "success"}
+        told = answered(client.post("/incorporator/outcome", json=body, headers=key))
+        assert client.delete(f"/lessons/{secret['id']}").status_code == 204
+        again = client.post("/incorporator/invoke", json=query(), headers=key)
+        assert (answered(again, 404)["type"], "zanzibar" in again.text) == ("/problems/answer-erased", False)
+        batch = client.post("/lessons/batch", json=drafts, headers=key)
+        assert answered(batch, 404)["type"] == "/problems/answer-erased"
+        assert [one["id"] for one in answered(client.get("/lessons"))] == [other["id"]]
+        assert answered(client.post("/incorporator/outcome", json=body, headers=key)) == told
+    for database in service.home.glob("*.db"):
+        with closing(sqlite3.connect(database)) as connection:
+            assert not [line for line in connection.iterdump() if "zanzibar" in line]
 
 
 @pytest.mark.parametrize("text", EXPANDING)

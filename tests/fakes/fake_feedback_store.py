@@ -11,6 +11,7 @@ from application.feedback.ports import (
     EntryFilter,
     EntryPage,
     FeedbackStore,
+    KeptAnswers,
     RecordSelection,
     Reported,
     ReportOutcome,
@@ -22,8 +23,18 @@ from domain.feedback.escalation import Escalation, due_escalations
 from domain.feedback.metrics import Counters, counted, total
 from tests.fakes.cursors import page
 from tests.fakes.fake_outbox import FakeOutbox, Lease
-from tests.fakes.idempotency import KeptAnswers
+from tests.fakes.idempotency import KeptAnswers as Kept
 from tests.fakes.reachable import Reachable
+
+
+class FakeKeptAnswers(KeptAnswers):
+    """`kept` is what the store has kept."""
+
+    def __init__(self) -> None:
+        self.kept = Kept()
+
+    async def erase_lesson(self, lesson_id: str) -> None:
+        self.kept.blank_mentions(f'"raw_payload":{{"id":"{lesson_id}"')
 
 
 class FakeFeedbackStore(Reachable, FeedbackStore):
@@ -36,7 +47,8 @@ class FakeFeedbackStore(Reachable, FeedbackStore):
         self._entries: dict[int, FeedbackEntry] = {}
         self._stored = 0
         self._counters: dict[tuple[str, int], Counters] = {}
-        self._answers = KeptAnswers()
+        self.answers = FakeKeptAnswers()
+        self._answers = self.answers.kept
 
     async def record(self, command: RecordSelection) -> bytes | None:
         await self.reached("record")

@@ -110,7 +110,7 @@ class FakeLessonStore(Reachable, LessonStore):
             entry,
         ]
         self._remove_copy(lesson_id)
-        self._answers.forget_mentions(lesson_id)
+        self._answers.blank_mentions(lesson_id)
 
     async def copies(self, lesson_ids: Sequence[str]) -> dict[str, PromotedLesson]:
         await self.reached("copies")

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta
 
+import msgspec
+
 from application.shared.ports import IdempotencyRecord
-from domain.errors import KeyReused
+from domain.errors import AnswerErased, KeyReused
 
 _KEPT = timedelta(hours=24)
 
@@ -23,6 +25,8 @@ class KeptAnswers:
             return None
         if kept.fingerprint != request.fingerprint:
             raise KeyReused(f"the idempotency key {request.key!r} came before with another body")
+        if not kept.answer:
+            raise AnswerErased(f"what was answered under {request.key!r} was erased")
         return kept.answer
 
     def keep(self, request: IdempotencyRecord | None) -> None:
@@ -32,6 +36,9 @@ class KeptAnswers:
     def forget_older(self, before: datetime) -> None:
         self._kept = {key: one for key, one in self._kept.items() if one.at >= before}
 
-    def forget_mentions(self, text: str) -> None:
-        """Forgets the answers that hold this text."""
-        self._kept = {key: one for key, one in self._kept.items() if text.encode() not in one.answer}
+    def blank_mentions(self, text: str) -> None:
+        """Erases the answers that hold this text; their keys stay taken."""
+        self._kept = {
+            key: msgspec.structs.replace(one, answer=b"") if text.encode() in one.answer else one
+            for key, one in self._kept.items()
+        }

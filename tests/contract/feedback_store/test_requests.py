@@ -9,14 +9,14 @@ import msgspec
 import pytest
 
 from application.feedback.ports import EntryFilter, EscalationFilter, FeedbackStore, Outbox, Reported
-from domain.errors import KeyReused, NoSelection, RequestInProgress
+from domain.errors import AnswerErased, KeyReused, NoSelection, RequestInProgress
 from domain.feedback.entry import FeedbackEntry, ResultFlag
 from domain.feedback.escalation import PathMode
 from domain.feedback.metrics import counted, total
 from tests.contract.adapters import Feedback
 from tests.contract.feedback_store.stories import entries, everything, recorded
 from tests.fakes.clock import START, CountingIds
-from tests.fakes.examples import ODD, entry, outcome_of, policy, request, select
+from tests.fakes.examples import LESSON_ID, ODD, entry, outcome_of, policy, request, select
 from tests.fakes.together import together
 
 
@@ -57,6 +57,24 @@ async def test_a_key_that_comes_again_with_another_body_is_refused(store: Feedba
     with pytest.raises(KeyReused):
         await store.answered(stranger)
     assert await everything(store) == [one]
+
+
+async def test_the_answers_that_show_an_erased_lesson_are_erased_and_their_keys_stay_taken(feedback: Feedback) -> None:
+    store, found = feedback.store, entries(1_203)
+    showing = msgspec.json.encode({"raw_payload": {"id": LESSON_ID, "body": "secret"}})
+    naming = msgspec.json.encode({"lesson_skill_id": LESSON_ID, "selection_context": {"raw_payload": LESSON_ID}})
+    secret = [request(f"secret {number}", answer=showing) for number in range(1_200)]
+    await together(*(store.record(select(one, key)) for one, key in zip(found[1:], secret, strict=False)))
+    await store.record(select(found[0], request("named", answer=naming)))
+    await feedback.answers.erase_lesson(LESSON_ID)
+    assert await store.answered(request("named")) == naming
+    replays = await together(*(store.record(select(found[-1], key)) for key in secret))
+    assert {type(one) for one in replays} == {AnswerErased}
+    with pytest.raises(AnswerErased):
+        await store.answered(secret[0])
+    with pytest.raises(KeyReused):
+        await store.answered(request("secret 0", fingerprint="f2"))
+    assert len(await everything(store)) == 1_201
 
 
 async def test_a_key_belongs_to_its_scope_and_is_compared_exactly(store: FeedbackStore) -> None:

@@ -8,7 +8,7 @@ import pytest
 from application.learner.ports import (
     LessonStore,
 )
-from domain.errors import UnknownLesson
+from domain.errors import AnswerErased, UnknownLesson
 from domain.learner.log import Event, LogEntry
 from tests.contract.lesson_store.stories import (
     LATER,
@@ -45,8 +45,19 @@ async def test_an_erased_lesson_leaves_nothing_behind(lessons: LessonStore) -> N
     assert list(await lessons.embedders()) == []
     (delta,) = await followed(lessons, 1)
     assert (list(delta.promoted), list(delta.removed), delta.revision) == ([], [secret.id], 2)
-    assert await lessons.answered(request()) is None
+    with pytest.raises(AnswerErased):
+        await lessons.answered(request())
     assert await lessons.answered(request("another")) is not None
+
+
+async def test_a_batch_that_is_repeated_after_one_of_it_was_erased_is_not_stored_again(lessons: LessonStore) -> None:
+    secret, other = many(2)
+    kept = request(answer=msgspec.json.encode([secret, other]))
+    await lessons.add([injected(secret), injected(other)], kept)
+    await lessons.erase(secret.id, log_entry(Event.ERASED, lesson_id=secret.id))
+    with pytest.raises(AnswerErased):
+        await lessons.add([injected(one) for one in many(4)[2:]], kept)
+    assert await everything(lessons) == [other]
 
 
 async def test_a_lesson_that_was_never_promoted_is_erased_without_moving_the_revision(lessons: LessonStore) -> None:
