@@ -19,7 +19,7 @@ from adapters.sql.requests import Requests
 from adapters.sql.tables import feedback_requests
 from application.feedback.ports import RecordSelection, Reported, ReportOutcome
 from application.shared.ports import IdempotencyRecord
-from domain.errors import KeyReused, MemoryGridError
+from domain.errors import MemoryGridError
 from domain.feedback.entry import FeedbackEntry
 from domain.feedback.metrics import counted
 
