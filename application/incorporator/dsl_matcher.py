@@ -73,6 +73,10 @@ class DslMatcher:
         found = await self._looked_up(query.problem_type, every=False)
         return None if found is None else found.match
 
+    def has_rule(self, problem_type: str) -> bool:
+        """Whether any rule is for this problem type."""
+        return bool(self._rules.current().of(problem_type))
+
     async def hits(self, problem_type: str) -> Sequence[RuleHit]:
         """The top hit of each rule of this problem type that has one, in the file's order."""
         found = await self._looked_up(problem_type, every=True)

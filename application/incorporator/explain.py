@@ -62,8 +62,10 @@ class ExplainMatch:
         hits: Sequence[RuleHit] = ()
         if self._mode is not StrategyMode.LLM_ONLY:
             hits = await self._dsl.hits(query.problem_type)
-            if not hits:
-                notes.append(f"no DSL rule for problem_type {query.problem_type!r} found a lesson")
+            if not self._dsl.has_rule(query.problem_type):
+                notes.append(f"there is no DSL rule for problem_type {query.problem_type!r}")
+            elif not hits:
+                notes.append(f"no DSL rule for problem_type {query.problem_type!r} found a lesson in its bin")
         found = await self._similar(query, notes)
         applied = next((hit for hit in hits if hit.excluded is None), None)
         by_dsl = applied.match if applied else None

@@ -22,7 +22,8 @@ Body = Annotated[str | None, typer.Option("--body", help="The lesson's text, in 
 BodyFile = Annotated[
     Path | None, typer.Option("--body-file", help="The file that holds the text, in UTF-8; - is standard input.")
 ]
-Tags = Annotated[
+Tags = Annotated[list[str] | None, typer.Option("--tag", help="A tag; may be repeated.", show_default=False)]
+NewTags = Annotated[
     list[str] | None,
     typer.Option(
         "--tag", help="A tag; may be repeated. All that are given replace those that there are.", show_default=False

@@ -21,6 +21,7 @@ from entrypoints.cli.options import (
     OfStatus,
     Reviewer,
     Yes,
+    confirm,
     examples,
     user_name,
 )
@@ -165,7 +166,7 @@ def erase(context: typer.Context, lesson_ids: LessonIds, yes: Yes = False) -> No
     where one could not be erased.
     """
     if not yes:
-        typer.confirm(f"Erase {len(lesson_ids)} lessons for good?", abort=True, err=True)
+        confirm(f"Erase {len(lesson_ids)} lessons for good?")
 
     async def work(service: Service) -> None:
         async def erase_one(lesson_id: str) -> str:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import getpass
+import sys
 from collections.abc import Mapping
 from typing import Annotated
 
 import typer
 
 from domain.learner.lesson import Bin, Status
+from entrypoints.cli.failures import ExitCode, Failure
 
 
 def user_name() -> str | None:
@@ -17,6 +19,18 @@ def user_name() -> str | None:
         return getpass.getuser()
     except (KeyError, OSError):
         return None
+
+
+def confirm(question: str, *, default: bool = False) -> None:
+    """Goes on where the answer is yes. Raises `typer.Abort`, and `Failure` where there is nobody to ask."""
+    try:
+        agreed = typer.confirm(question, default=default, err=True)
+    except typer.Abort:
+        if sys.stdin.isatty():
+            raise
+        raise Failure("\nthere is nobody to ask here, so nothing is done: --yes does it unasked", ExitCode.NO) from None
+    if not agreed:
+        raise typer.Abort
 
 
 #: What stands below every command's help: what is the same for all of them.

@@ -20,6 +20,7 @@ from entrypoints.cli.options import (
     Reviewer,
     Version,
     Yes,
+    confirm,
     examples,
     user_name,
 )
@@ -118,7 +119,7 @@ def approve(
         queue = session.ask(lambda service: service.queue())
         said_of = {one.id: msgspec.structs.replace(said, version=one.version) for one in queue}
         if said_of and not yes:
-            typer.confirm(f"Approve all {len(said_of)} lessons that await review?", abort=True, err=True)
+            confirm(f"Approve all {len(said_of)} lessons that await review?")
     session.ask(lambda service: decide_all(service, Decision.APPROVE, said_of), Use.CHANGES)
     if not said_of:
         remark("nothing awaits review")
@@ -153,7 +154,7 @@ def edit(
     title: content.Title = None,
     body: content.Body = None,
     body_file: content.BodyFile = None,
-    tags: content.Tags = None,
+    tags: content.NewTags = None,
     payload: content.Payload = None,
     note: Note = None,
     reviewer: Reviewer = None,
@@ -181,7 +182,7 @@ def edit(
     for line in texts.difference(before, after):
         say(line)
     if not yes:
-        typer.confirm("Store and promote this?", abort=True, default=True, err=True)
+        confirm("Store and promote this?", default=True)
     said = Said(reviewer=reviewer or user_name(), note=note, version=lesson.version)
     try:
         stored = session.ask(lambda service: service.edit(lesson_id, change, said), Use.CHANGES)

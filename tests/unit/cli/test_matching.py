@@ -37,7 +37,7 @@ def test_a_match_by_rule_is_explained(stocked: Cli, rules: Path) -> None:
 def test_without_a_rule_the_models_first_candidate_is_shown_as_such(stocked: Cli) -> None:
     result = stocked("match", "cost", "-c", "question=which pricing tier is it?")
     assert "the first that the language model is offered" in result.stdout
-    assert "Note: no DSL rule for problem_type 'cost'" in result.stderr
+    assert "Note: there is no DSL rule for problem_type 'cost'" in result.stderr
     assert "(--llm asks it)" in result.stderr
 
 
@@ -96,3 +96,15 @@ def test_broken_rules_are_a_no_with_line_and_reason(cli: Cli, home: Path) -> Non
 
 def test_missing_rules_are_a_no(cli: Cli) -> None:
     assert "no rules file at config/dsl_match_rules.json" in cli("rules", "check", code=1).stderr
+
+
+def test_no_rule_for_a_type_and_a_rule_that_finds_nothing_are_told_apart(cli: Cli, stocked: Cli, home: Path) -> None:
+    (home / "config").mkdir(exist_ok=True)
+    rules = {"rules": [{"problem_type": "ruled", "target_bin": "skills_base", "query": "zzzz qqqq"}]}
+    (home / "config" / "dsl_match_rules.json").write_bytes(msgspec.json.encode(rules))
+    for lesson in cli.json("lessons", "list", "--bin", "skills_base"):
+        cli("lessons", "disable", lesson["id"])
+    told = cli.json("match", "ruled")["notes"]
+    assert any("no DSL rule for problem_type 'ruled' found a lesson in its bin" in note for note in told)
+    told = cli.json("match", "unruled")["notes"]
+    assert any("there is no DSL rule for problem_type 'unruled'" in note for note in told)

@@ -115,8 +115,9 @@ def test_an_edit_of_a_lesson_that_moved_on_meanwhile_is_refused_and_the_text_kep
 ) -> None:
     set_editor("path.write_text(path.read_text() + 'my work')")
 
-    def somebody_is_faster(*_: object, **__: object) -> None:
+    def somebody_is_faster(*_: object, **__: object) -> bool:
         cli("review", "approve", waiting)
+        return True
 
     monkeypatch.setattr("typer.confirm", somebody_is_faster)
     shown = cli("review", "edit", waiting, code=1).stderr
@@ -130,3 +131,16 @@ def test_the_bin_cannot_be_edited(cli: Cli, waiting: str, set_editor: SetEditor)
     shown = cli("review", "edit", waiting, code=2).stderr
     assert "bin cannot be edited" in shown
     Path(shown.split("The text is kept in ")[1].strip()).unlink()
+
+
+def test_where_nobody_can_be_asked_nothing_is_done_and_the_option_that_does_it_is_named(cli: Cli) -> None:
+    cli("lessons", "add", "--title", "New", "--body", "Text")
+    waiting = id_of(cli, "New")
+    for command in (
+        ("review", "approve", "--all"),
+        ("review", "edit", waiting, "--title", "Other"),
+        ("lessons", "erase", waiting),
+    ):
+        assert "--yes does it unasked" in cli(*command, stdin="", code=1).stderr
+    (lesson,) = cli.json("lessons", "list")
+    assert (lesson["title"], lesson["status"]) == ("New", "pending_review")

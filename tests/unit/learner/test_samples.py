@@ -5,7 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import msgspec
+import numpy as np
 
+from adapters.embedders.hashing_embedder import HashingEmbedder
 from domain.incorporator.rules import parse_rules
 from domain.incorporator.template import fill
 from domain.learner import agent_skill, runbook
@@ -108,3 +110,15 @@ def test_every_sample_lesson_survives_its_skill_file() -> None:
         text = runbook.to_markdown(lesson)
         assert runbook.from_markdown(text) == lesson
         assert agent_skill.describe(lesson.title, lesson.body).startswith(lesson.title)
+
+
+async def test_a_rule_for_an_alert_takes_its_own_lesson_or_none() -> None:
+    rules = parse_rules((CONFIG / "dsl_match_rules.json").read_bytes(), "rules").all
+    embedder = HashingEmbedder()
+    of_types = {alert.problem_type: lesson_of(alert) for alert in alerts()}
+    for rule in rules:
+        if rule.problem_type in of_types:
+            others = [each.title for each in lessons() if each != of_types[rule.problem_type]]
+            found = await embedder.embed([rule.lookup, *others])
+            query, *titles = (np.frombuffer(one, np.float32) for one in found)
+            assert max(float(query @ title) for title in titles) < rule.min_score - 0.2

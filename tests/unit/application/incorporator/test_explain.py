@@ -64,7 +64,7 @@ async def test_without_the_model_the_top_hit_stands_in_for_its_choice_and_a_note
     assert (told.match.raw_payload.title, told.match.fallback_reason) == ("Retry downloads", None)
     assert told.match.matcher_used is MatcherName.LLM
     assert any("not asked" in note for note in told.notes)
-    assert any("no DSL rule" in note for note in told.notes)
+    assert f"there is no DSL rule for problem_type {UNRULED.problem_type!r}" in told.notes
     assert of.llm.prompts == []
     assert not any("below the floor" in note for note in told.notes)
 
