@@ -12,7 +12,7 @@ import anyio
 from litestar.types import ASGIApp
 
 from application.shared.unbroken import ended
-from domain.errors import StoreUnavailable
+from domain.errors import InvalidConfiguration, StoreUnavailable
 from entrypoints.background import feedback_housekeeping, lesson_housekeeping, miss_housekeeping, reconciler, running
 from entrypoints.container import IncorporatorContainer, LearnerContainer
 from entrypoints.http.access import AccessPolicy
@@ -125,7 +125,7 @@ async def close_incorporator(container: IncorporatorContainer) -> None:
 
 async def _release(container: IncorporatorContainer) -> None:
     """Lets another process deliver at once what this one has taken. If it cannot, the leases end by themselves."""
-    with suppress(StoreUnavailable), anyio.move_on_after(_RELEASE_S):
+    with suppress(StoreUnavailable, InvalidConfiguration), anyio.move_on_after(_RELEASE_S):
         await container.outbox().release(container.owner())
 
 
