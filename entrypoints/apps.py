@@ -49,7 +49,9 @@ def incorporator_app(container: IncorporatorContainer | None = None) -> ASGIApp:
             container.misses().run,
             reconciler(learner.catalog()),
             lesson_housekeeping(learner.store(), learner.clock()),
-            feedback_housekeeping(container.store(), learner.clock(), settings.feedback_retention_days),
+            feedback_housekeeping(
+                container.store(), container.outbox(), learner.clock(), settings.feedback_retention_days
+            ),
             miss_housekeeping(container.miss_store()),
         ]
         async with AsyncExitStack() as opened:

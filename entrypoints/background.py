@@ -5,11 +5,11 @@ from __future__ import annotations
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Sequence
 from contextlib import asynccontextmanager
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 import anyio
 
-from application.feedback.ports import FeedbackStore, MissStore
+from application.feedback.ports import FeedbackStore, MissStore, Outbox
 from application.learner.catalog import Catalog
 from application.learner.ports import LessonStore
 from application.shared.ports import Clock
@@ -85,17 +85,26 @@ def miss_housekeeping(store: MissStore) -> Job:
     return _housekeeping(work, "forgetting old misses")
 
 
-def feedback_housekeeping(store: FeedbackStore, clock: Clock, retention_days: int | None) -> Job:
-    """Forgets expired idempotency records and, where a retention is set, prunes old entries in small portions."""
+def feedback_housekeeping(store: FeedbackStore, outbox: Outbox, clock: Clock, retention_days: int | None) -> Job:
+    """Forgets expired idempotency records and, where a retention is set, prunes old entries and then the escalations
+    that were settled as long ago, in small portions. What is still to be delivered stays.
+    """
 
     async def work() -> None:
         await store.forget_requests(clock.now() - _REQUESTS_KEPT)
         if retention_days is None:
             return
         oldest = clock.now() - timedelta(days=retention_days)
-        for _ in range(_PORTIONS):
-            if await store.prune(oldest, _PRUNED_AT_ONCE) < _PRUNED_AT_ONCE:
-                return
-            await anyio.sleep(_PAUSE_S)
+        if await _pruned(store.prune, oldest):
+            await _pruned(outbox.prune, oldest)
 
     return _housekeeping(work, "the feedback database's housekeeping")
+
+
+async def _pruned(prune: Callable[[datetime, int], Awaitable[int]], oldest: datetime) -> bool:
+    """Whether nothing older is left. The rest is for the next time."""
+    for _ in range(_PORTIONS):
+        if await prune(oldest, _PRUNED_AT_ONCE) < _PRUNED_AT_ONCE:
+            return True
+        await anyio.sleep(_PAUSE_S)
+    return False

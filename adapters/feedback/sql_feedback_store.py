@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import datetime
 
-from sqlalchemy import BigInteger, cast, delete, func, select
+from sqlalchemy import BigInteger, cast, func, select
 
 from adapters.feedback.batch import REQUESTS, Command, Result, carry_out
 from adapters.feedback.counting import counters
 from adapters.feedback.pages import CURSORS, newest_first, old_entries
+from adapters.feedback.pruning import delete_portions
 from adapters.feedback.rows import counters_of, entry_of
 from adapters.feedback.statements import COUNTER_FIELDS, ENTRY_FIELDS
 from adapters.sql.database import Database
@@ -20,9 +21,6 @@ from application.shared.ports import IdempotencyRecord, IdFactory
 from domain.errors import UnknownEntry
 from domain.feedback.entry import FeedbackEntry
 from domain.feedback.metrics import Counters
-
-#: Entries deleted in one transaction: others wait for that long at most.
-_PRUNED_AT_ONCE = 500
 
 
 class SqlFeedbackStore(FeedbackStore):
@@ -81,13 +79,8 @@ class SqlFeedbackStore(FeedbackStore):
 
     async def prune(self, before: datetime, limit: int) -> int:
         numbers = await self._database.read(lambda connection: old_entries(connection, before, limit))
-        gone = 0
-        for start in range(0, len(numbers), _PRUNED_AT_ONCE):
-            some = numbers[start : start + _PRUNED_AT_ONCE]
-            table = feedback_entries
-            statement = delete(table).where(table.c.seq.in_(some), table.c.updated_at < before)
-            gone += await self._database.write(lambda db, statement=statement: db.execute(statement).rowcount)  # type: ignore[misc]
-        return gone
+        table = feedback_entries.c
+        return await delete_portions(self._database, table.seq, numbers, table.updated_at < before)
 
     async def forget_requests(self, before: datetime) -> None:
         await REQUESTS.forget_older(self._database, before)

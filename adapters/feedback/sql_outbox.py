@@ -12,6 +12,7 @@ import msgspec
 from sqlalchemy import Column, ColumnElement, Connection, RowMapping, and_, func, insert, or_, select, update
 from sqlalchemy.exc import IntegrityError
 
+from adapters.feedback.pruning import delete_portions
 from adapters.feedback.rows import Row, escalation_of, outbox_row
 from adapters.sql.cursors import Cursors
 from adapters.sql.database import Database
@@ -23,6 +24,7 @@ from domain.feedback.escalation import LONGEST_WAIT_S, Escalation, Path, State
 _CURSORS = Cursors("escalations")
 _PENDING = State.PENDING.value
 _DONE = (State.DELIVERED, State.SUPERSEDED)
+_SETTLED = [State.DELIVERED.value, State.SUPERSEDED.value, State.FAILED.value]
 _NO_LEASE: Row = {"lease_owner": None, "lease_until": None}
 
 
@@ -126,6 +128,17 @@ class SqlOutbox(Outbox):
             return again
 
         return await self._database.write(work)
+
+    async def prune(self, before: datetime, limit: int) -> int:
+        """A settled row's next attempt, which is none, was set to the moment when it was settled."""
+        old = and_(
+            table.c.state.in_(_SETTLED),
+            table.c.path.in_([path.value for path in Path]),  # for the index's sake
+            table.c.next_attempt_at < before,
+        )
+        found = select(table.c.id).where(old).limit(limit)
+        ids = await self._database.read(lambda connection: connection.execute(found).scalars().all())
+        return await delete_portions(self._database, table.c.id, ids, old)
 
     async def oldest_pending(self) -> datetime | None:
         statement = select(func.min(table.c.created_at)).where(table.c.state == _PENDING)

@@ -187,6 +187,13 @@ class Outbox(Protocol):
         """
 
     @abstractmethod
+    async def prune(self, before: datetime, limit: int) -> int:
+        """Deletes up to `limit` rows that were settled for good (delivered, superseded, failed) before `before`.
+
+        How many. An entry's rows may go once the entry is gone: with them goes the memory of what was due for it.
+        """
+
+    @abstractmethod
     async def oldest_pending(self) -> datetime | None:
         """When the oldest row that is still pending was written."""
 

@@ -339,6 +339,42 @@ async def test_an_owner_that_stops_without_any_row_changes_nothing(outbox: Outbo
     assert await everything(outbox) == [FULL]
 
 
+async def settled(outbox: Outbox, rows: Sequence[Escalation], state: State, at: datetime) -> None:
+    """Stores rows that end in this state at this moment."""
+    await outbox.put(rows, "me", at + LEASE)
+    for row in rows:
+        assert await outbox.settle(msgspec.structs.replace(row, state=state, attempts=1, next_attempt_at=at), "me")
+
+
+@pytest.mark.parametrize("path", list(Path))
+@pytest.mark.parametrize("state", [State.DELIVERED, State.SUPERSEDED, State.FAILED])
+async def test_what_was_settled_before_a_moment_is_pruned_in_portions(outbox: Outbox, state: State, path: Path) -> None:
+    rows = escalations(7, path=path)
+    await settled(outbox, rows[:5], state, START)
+    await settled(outbox, rows[5:], state, LATER)
+    assert [await outbox.prune(LATER, 3) for _ in range(3)] == [3, 2, 0]
+    assert [one.id for one in await everything(outbox)] == [rows[6].id, rows[5].id]
+    with pytest.raises(UnknownEscalation):
+        await outbox.get(rows[0].id)
+
+
+async def test_what_is_still_to_be_delivered_is_never_pruned(outbox: Outbox) -> None:
+    waiting, taken, again = rows = escalations(3)
+    await put(outbox, [waiting])
+    await outbox.put([taken], "me", START + LEASE)
+    await settled(outbox, [again], State.FAILED, START)
+    await outbox.retry(again.id, START + timedelta(minutes=1))
+    assert await outbox.prune(START + timedelta(days=3650), 100) == 0
+    assert {one.id for one in await everything(outbox)} == {one.id for one in rows}
+
+
+async def test_pruning_takes_more_than_one_transaction_holds(outbox: Outbox) -> None:
+    rows = [msgspec.structs.replace(one, state=State.DELIVERED) for one in escalations(1_201)]
+    await put(outbox, rows)
+    assert await outbox.prune(LATER + timedelta(days=1), 1_100) == 1_100
+    assert len(await everything(outbox)) == 101
+
+
 async def test_pages_are_newest_first_and_end(outbox: Outbox) -> None:
     rows = escalations(7)
     await put(outbox, rows)

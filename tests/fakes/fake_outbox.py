@@ -97,6 +97,14 @@ class FakeOutbox(Reachable, Outbox):
             self._leases[escalation_id] = msgspec.structs.replace(lease, retried=True)
         return again
 
+    async def prune(self, before: datetime, limit: int) -> int:
+        await self.reached("prune")
+        settled = [one.id for one in self._rows.values() if one.state is not State.PENDING]
+        old = [one for one in settled if self._rows[one].next_attempt_at < before][:limit]
+        for one in old:
+            del self._rows[one]
+        return len(old)
+
     async def oldest_pending(self) -> datetime | None:
         await self.reached("oldest_pending")
         return min((one.created_at for one in self._rows.values() if one.state is State.PENDING), default=None)

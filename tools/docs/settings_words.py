@@ -84,7 +84,8 @@ WORDS: dict[str, str] = {
     "MG_WORKFLOW_ENGINE_AUTH_HEADER": "The `Authorization` header sent to it.",
     "MG_WEBHOOK_SECRET": "Signs deliveries by the Standard Webhooks specification.",
     "MG_ESCALATION_MAX_ATTEMPTS": "Attempts of one delivery before it counts as failed.",
-    "MG_FEEDBACK_RETENTION_DAYS": "Entries last updated longer ago are deleted. They stay in the counters.",
+    "MG_FEEDBACK_RETENTION_DAYS": "Entries last updated longer ago are deleted, and escalations that were delivered, "
+    "superseded or given up longer ago; pending ones stay. Deleted entries stay in the counters.",
     "MG_API_KEYS": "Who may use the service: `role:key` or `name@role:key`, between commas; a key may be "
     "`sha256:` and 64 hex digits. Without any, clients on the same machine only.",
     "MG_ALLOWED_HOSTS": "Host names under which the service is reached, between commas; `*.example.org` and `*` may be "

@@ -8,18 +8,23 @@ from typing import cast
 import anyio
 import pytest
 
-from application.feedback.ports import FeedbackStore, Miss
+from application.feedback.ports import EntryFilter, FeedbackStore, Miss, Outbox
 from application.learner.ports import LessonStore
+from domain.feedback.escalation import PathMode
 from entrypoints import background
 from entrypoints.background import Job, feedback_housekeeping, lesson_housekeeping, miss_housekeeping
 from tests.fakes.clock import START, FakeClock
 from tests.fakes.fake_misses import FakeMissStore
+from tests.fakes.fake_outbox import FakeOutbox
+from tests.fakes.fake_target import ScriptedTarget
+from tests.fakes.system import Feedback
 
 
 class Forgetful:
-    """Records until when it was told to forget, and to prune."""
+    """Records until when it was told to forget, and to prune what is `left`."""
 
     def __init__(self) -> None:
+        self.left = 0
         self.forgotten: list[datetime] = []
         self.pruned: list[datetime] = []
 
@@ -28,7 +33,9 @@ class Forgetful:
 
     async def prune(self, before: datetime, limit: int) -> int:
         self.pruned.append(before)
-        return 0
+        gone = min(self.left, limit)
+        self.left -= gone
+        return gone
 
 
 @pytest.fixture(autouse=True)
@@ -46,7 +53,7 @@ async def a_while(job: Job) -> None:
 async def test_idempotency_records_are_forgotten_after_a_day() -> None:
     lessons, feedback = Forgetful(), Forgetful()
     await a_while(lesson_housekeeping(cast("LessonStore", lessons), FakeClock()))
-    await a_while(feedback_housekeeping(cast("FeedbackStore", feedback), FakeClock(), None))
+    await a_while(feedback_housekeeping(cast("FeedbackStore", feedback), cast("Outbox", feedback), FakeClock(), None))
     assert lessons.forgotten[0] == feedback.forgotten[0] == START - timedelta(hours=24)
     assert feedback.pruned == []
 
@@ -58,10 +65,25 @@ async def test_the_first_round_comes_long_before_the_second(monkeypatch: pytest.
     assert len(lessons.forgotten) == 1
 
 
-async def test_old_entries_are_pruned_where_a_retention_is_set() -> None:
-    feedback = Forgetful()
-    await a_while(feedback_housekeeping(cast("FeedbackStore", feedback), FakeClock(), 30))
-    assert feedback.pruned[0] == START - timedelta(days=30)
+async def test_old_entries_and_then_settled_escalations_are_pruned_where_a_retention_is_set() -> None:
+    outbox = FakeOutbox()
+    of = Feedback(mode=PathMode.HUMAN_ONLY, outbox=outbox, human=ScriptedTarget(in_process=True))
+    for age in (31, 29):
+        of.clock.at = START - timedelta(days=age)
+        await of.failed()
+    await a_while(feedback_housekeeping(of.store, outbox, FakeClock(), 30))
+    assert [one.created_at for one in await of.escalations()] == [START - timedelta(days=29)]
+    assert len((await of.store.page(EntryFilter(), 10, None)).entries) == 1
+
+
+async def test_escalations_wait_for_the_end_of_the_entries(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(background, "_PORTIONS", 2)
+    monkeypatch.setattr(background, "_PAUSE_S", 0.0)
+    entries, escalations = Forgetful(), Forgetful()
+    entries.left = 3 * background._PRUNED_AT_ONCE
+    monkeypatch.setattr(background, "_HOUSEKEEPING_S", 600.0)
+    await a_while(feedback_housekeeping(cast("FeedbackStore", entries), cast("Outbox", escalations), FakeClock(), 30))
+    assert (len(entries.pruned), escalations.pruned) == (2, [])
 
 
 async def test_misses_are_kept_up_to_a_number(monkeypatch: pytest.MonkeyPatch) -> None:
