@@ -8,6 +8,7 @@ from typing import Annotated
 
 import msgspec
 
+from domain.learner.draft import growth_problem
 from domain.learner.lesson import Bin, Lesson, LessonDraft, LessonEdit, Status
 from domain.learner.log import Event, LogEntry, QueuedLesson
 from domain.learner.ranking import SearchHit
@@ -34,6 +35,9 @@ class DraftBody(msgspec.Struct, frozen=True, kw_only=True):
     tags: Tags = ()
     dsl_payload: JsonObject | None = None
     source: Source = ""
+
+    def __post_init__(self) -> None:
+        _check_growth(title=self.title, body=self.body)
 
     def draft(self) -> LessonDraft:
         return LessonDraft(
@@ -65,8 +69,19 @@ class EditBody(msgspec.Struct, frozen=True, kw_only=True):
     note: Note | None = None
     version: Version | None = None
 
+    def __post_init__(self) -> None:
+        _check_growth(title=self.title, body=self.body)
+
     def edit(self) -> LessonEdit:
         return LessonEdit(title=self.title, body=self.body, tags=self.tags, dsl_payload=self.dsl_payload)
+
+
+def _check_growth(**texts: str | msgspec.UnsetType) -> None:
+    """In the decoder's way: it adds what it knows of the place in front of this one."""
+    for name, text in texts.items():
+        problem = growth_problem(text) if isinstance(text, str) else None
+        if problem is not None:
+            raise ValueError(f"{problem} - at `$.{name}`")
 
 
 class LessonAnswer(msgspec.Struct, frozen=True, kw_only=True):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -74,3 +75,21 @@ async def test_a_new_lesson_is_where_the_answer_says() -> None:
             created = await client.post(path, json={"bin": "skills_base", "title": "t", "body": "b"})
             assert created.headers["location"] == f"/lessons/{LESSON_ID}"
             assert (await client.get(created.headers["location"])).json() == created.json()
+
+
+async def test_a_text_that_normalising_makes_far_longer_is_refused_wherever_it_comes_in() -> None:
+    long, draft = "\ufdfa" * 340_000, {"bin": "skills_base", "title": "t", "body": "b"}
+    calls: list[tuple[str, Any, str]] = [
+        ("/lessons", {**draft, "body": long}, "$.body"),
+        ("/lessons", {**draft, "title": long[:500]}, "$.title"),
+        ("/lessons/batch", [draft, {**draft, "body": long}], "$[1].body"),
+        (f"/lessons/{LESSON_ID}/edit", {"body": long}, "$.body"),
+        (f"/lessons/{LESSON_ID}/edit", {"title": long[:500]}, "$.title"),
+    ]
+    async with client_of(incorporator(Stub())) as client:
+        for path, body, place in calls:
+            answer = await client.post(path, content=json.dumps(body, ensure_ascii=False).encode())
+            assert answer.status_code == 400, path
+            (error,) = answer.json()["errors"]
+            assert error["path"] == place
+            assert "when it is normalised for comparison (NFKC): at most" in error["message"]
