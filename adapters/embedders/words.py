@@ -33,6 +33,9 @@ _FUNCTION_WORDS = """
 _LONGEST: Final = 64
 """Characters of a word that count; and of a run of them that is worth remembering."""
 
+_LAST_OF_ENGLISH: Final = "\u2fff"
+"""Beyond it no single character has an English stem, and most are words of a script without spaces."""
+
 _REMEMBERED: Final = 32_768
 _thread = threading.local()
 
@@ -57,6 +60,9 @@ def _split(run: str) -> tuple[str, ...]:
         return (_stem(run[:_LONGEST].lower()),)
     found: list[str] = []
     for piece in pieces(run):
+        if len(piece) == 1 and piece > _LAST_OF_ENGLISH:
+            found.append(piece.casefold())
+            continue
         parts = [part.casefold() for part in HUMP.split(piece[:_LONGEST])]
         found.extend(map(_stem, parts))
         if len(parts) > 1:
