@@ -8,7 +8,7 @@ from typing import Annotated
 
 import msgspec
 
-from domain.learner.draft import growth_problem
+from domain.learner.draft import LONGEST_SOURCE, LONGEST_TAG, LONGEST_TITLE, MOST_TAGS, growth_problem
 from domain.learner.lesson import Bin, Lesson, LessonDraft, LessonEdit, Status
 from domain.learner.log import Event, LogEntry, QueuedLesson
 from domain.learner.ranking import SearchHit
@@ -16,10 +16,10 @@ from domain.values import JsonObject
 
 _NO_CONTROL = "^[^\\u0000-\\u001f\\u007f-\\u009f]*(?!\\n)$"
 
-Title = Annotated[str, msgspec.Meta(min_length=1, max_length=500, pattern=f"^(?=\\s*\\S){_NO_CONTROL[1:]}")]
-Tag = Annotated[str, msgspec.Meta(min_length=1, max_length=100, pattern=_NO_CONTROL)]
-Tags = Annotated[tuple[Tag, ...], msgspec.Meta(max_length=64)]
-Source = Annotated[str, msgspec.Meta(max_length=500, pattern=_NO_CONTROL)]
+Title = Annotated[str, msgspec.Meta(min_length=1, max_length=LONGEST_TITLE, pattern=f"^(?=\\s*\\S){_NO_CONTROL[1:]}")]
+Tag = Annotated[str, msgspec.Meta(min_length=1, max_length=LONGEST_TAG, pattern=_NO_CONTROL)]
+Tags = Annotated[tuple[Tag, ...], msgspec.Meta(max_length=MOST_TAGS)]
+Source = Annotated[str, msgspec.Meta(max_length=LONGEST_SOURCE, pattern=_NO_CONTROL)]
 Reviewer = Annotated[str, msgspec.Meta(max_length=255, pattern=_NO_CONTROL)]
 Note = Annotated[str, msgspec.Meta(max_length=10_000)]
 Version = Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)]
