@@ -14,7 +14,7 @@ from adapters.feedback.statements import ENTRIES, NUMBERS_OF_OUTCOMES, NUMBERS_O
 from adapters.sql.tables import escalations
 from application.feedback.ports import Reported, ReportOutcome
 from domain.errors import NoSelection
-from domain.feedback.entry import FeedbackEntry, OutcomeReport, reported
+from domain.feedback.entry import FeedbackEntry, OutcomeReport, no_selection, reported
 from domain.feedback.escalation import due_escalations
 from domain.feedback.metrics import Counters, counted
 
@@ -66,7 +66,7 @@ class Reports:
             final.setdefault(change.number, seen)
         self._store(final)
         self._put_in_outbox(results)
-        return [results.get(at) or _no_selection(command.report) for at, command in enumerate(self._commands)]
+        return [results.get(at) or no_selection(command.report) for at, command in enumerate(self._commands)]
 
     def _store(self, entries: Mapping[int, FeedbackEntry]) -> None:
         rows = [(number, *reported_values(entries[number])) for number in sorted(entries)]
@@ -110,11 +110,3 @@ def _result(command: ReportOutcome, entry: FeedbackEntry, total: Counters, new_i
         return Reported(entry=entry)
     due = due_escalations(entry, total, command.policy, at=command.at, new_id=new_id)
     return Reported(entry=entry, escalations=due)
-
-
-def _no_selection(report: OutcomeReport) -> NoSelection:
-    which = f" with outcome_id {report.outcome_id!r}" if report.outcome_id else ""
-    return NoSelection(
-        f"no selection{which} was recorded for step {report.problem_solving_step_ref!r} of session "
-        f"{report.session_id!r}: POST /incorporator/invoke comes first"
-    )

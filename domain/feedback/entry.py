@@ -8,6 +8,7 @@ from typing import Annotated
 
 import msgspec
 
+from domain.errors import NoSelection
 from domain.values import CallerId, JsonObject
 
 
@@ -80,3 +81,14 @@ def reported(entry: FeedbackEntry, report: OutcomeReport, *, at: datetime) -> Fe
         failure_class=report.failure_class if failed else None,
         detail=report.detail,
     )
+
+
+def no_selection(report: OutcomeReport) -> NoSelection:
+    """The error for a report that is about nothing that was recorded."""
+    step = f"step {report.problem_solving_step_ref!r} of session {report.session_id!r}"
+    if report.outcome_id is not None:
+        return NoSelection(
+            f"no selection with outcome_id {report.outcome_id!r} was recorded for {step}: it is the `id` that "
+            "POST /incorporator/invoke answered for the same step and session"
+        )
+    return NoSelection(f"no selection was recorded for {step}: POST /incorporator/invoke comes first")

@@ -17,8 +17,8 @@ from application.feedback.ports import (
     ReportOutcome,
 )
 from application.shared.ports import IdempotencyRecord, IdFactory
-from domain.errors import NoSelection, UnknownEntry
-from domain.feedback.entry import FeedbackEntry, OutcomeReport, reported
+from domain.errors import UnknownEntry
+from domain.feedback.entry import FeedbackEntry, OutcomeReport, no_selection, reported
 from domain.feedback.escalation import Escalation, due_escalations
 from domain.feedback.metrics import Counters, counted, total
 from tests.fakes.cursors import page
@@ -126,7 +126,7 @@ class FakeFeedbackStore(Reachable, FeedbackStore):
             and report.outcome_id in (None, entry.transaction_log_ref)
         }
         if not of_step:
-            raise NoSelection("invoke was never called for this step and session")
+            raise no_selection(report)
         return max(of_step)
 
     def _count(self, entry: FeedbackEntry, change: Counters) -> Counters:

@@ -102,7 +102,9 @@ async def test_a_report_of_what_was_never_selected_changes_nothing(store: Feedba
     await store.record(select(one))
     command = outcome_of(one, policy=policy(1))
     report = msgspec.structs.replace(command.report, **{"outcome_id": None, **other})
-    with pytest.raises(NoSelection):
+    with pytest.raises(NoSelection) as refused:
         await store.report(msgspec.structs.replace(command, report=report))
+    assert f"step {report.problem_solving_step_ref!r} of session {report.session_id!r}" in refused.value.detail
+    assert ("`id` that POST /incorporator/invoke answered" in refused.value.detail) is (report.outcome_id is not None)
     assert await store.get(one.id) == one
     assert await store.counters() == {one.lesson_skill_id: counted(one)}

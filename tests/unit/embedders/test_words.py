@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-import time
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -65,15 +63,3 @@ def test_ascii_text_has_the_words_that_it_has_beside_other_text(text: str) -> No
 @given(st.text("aAbBzZ019", min_size=1))
 def test_an_identifier_has_the_words_that_it_has_as_one_of_several(run: str) -> None:
     assert words(f"{run}_") == words(run)
-
-
-def test_an_ideograph_takes_less_than_half_of_what_an_english_word_does() -> None:
-    ideographs = "".join(chr(0x4E00 + number) for number in range(20_000))
-    english = " ".join(f"{chr(97 + number % 26)}{'aeiou'[number % 5]}{number:x}g".lower() for number in range(20_000))
-
-    def seconds(text: str) -> float:
-        start = time.process_time()
-        assert len(words(text)) == 20_000
-        return time.process_time() - start
-
-    assert min(seconds(ideographs) for _ in range(5)) < min(seconds(english) for _ in range(5)) / 2
