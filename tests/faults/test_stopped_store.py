@@ -39,7 +39,7 @@ class Ends:
 
     def __init__(self, client: httpx.Client, lesson_id: str) -> None:
         self.rows = all_pages(client, "/escalations", lesson_skill_id=lesson_id)
-        self.log = answered(client.get(f"/lessons/{lesson_id}/log"))
+        self.log = all_pages(client, f"/lessons/{lesson_id}/log")
         self._effects = Counter(
             (one["detail"]["feedback_entry_id"], EVENTS[one["event"]]) for one in self.log if one["event"] in EVENTS
         )
