@@ -19,7 +19,7 @@ from adapters.sql.requests import Requests
 from adapters.sql.tables import feedback_requests
 from application.feedback.ports import RecordSelection, Reported, ReportOutcome
 from application.shared.ports import IdempotencyRecord
-from domain.errors import MemoryGridError
+from domain.errors import MemoryGridError, RequestInProgress
 from domain.feedback.entry import FeedbackEntry
 from domain.feedback.metrics import counted
 
@@ -28,16 +28,21 @@ Result = bytes | Reported | None
 Answer = Result | MemoryGridError
 
 REQUESTS = Requests(feedback_requests)
+#: How many requests of one key may fail one after the other, before those behind them are asked to come again.
+_TURNS = 4
 
 
 def carry_out(connection: Connection, commands: Sequence[Command], new_id: Callable[[], str]) -> list[Answer]:
-    """Each command's result, or the error that concerns it alone, as if they had come one after the other."""
+    """Each command's result, or the error that concerns it alone, as if they had come one after the other.
+
+    Where many requests of one key fail, the later of them are not tried: they would hold up everybody else's.
+    """
     answers: dict[int, Answer] = {}
-    while len(answers) < len(commands):
+    for _ in range(_TURNS):
         left = [at for at in range(len(commands)) if at not in answers]
-        found = _first_of_each_key(connection, [commands[at] for at in left], new_id)
+        found = _first_of_each_key(connection, [commands[at] for at in left], new_id) if left else {}
         answers.update((left[at], answer) for at, answer in found.items())
-    return [answers[at] for at in range(len(commands))]
+    return [answers[at] if at in answers else _in_progress() for at in range(len(commands))]
 
 
 def _first_of_each_key(
@@ -73,6 +78,10 @@ def _carry_out(connection: Connection, commands: Sequence[Command], new_id: Call
     add_to_counters(connection, [*((entry, counted(entry)) for entry in selections), *reports.changes])
     outcomes = iter(reports.finish(new_id))
     return [next(outcomes) if isinstance(one, ReportOutcome) else None for one in commands]
+
+
+def _in_progress() -> RequestInProgress:
+    return RequestInProgress("several requests with this Idempotency-Key were sent at once: send one, and wait for it")
 
 
 def _record(command: Command, answer: Answer) -> IdempotencyRecord | None:

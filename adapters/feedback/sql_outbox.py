@@ -94,6 +94,9 @@ class SqlOutbox(Outbox):
         if not self._database.is_open:  # it leased nothing
             return
         held = and_(table.c.state == _PENDING, table.c.lease_owner.in_([owner, _retried(owner)]))
+        found = select(table.c.id).where(held).limit(1)
+        if await self._database.read(lambda connection: connection.execute(found).first()) is None:
+            return  # nobody is kept waiting for a transaction that changes nothing
         statement = update(table).where(held).values(**_NO_LEASE)
         await self._database.write(lambda connection: connection.execute(statement))
 

@@ -61,8 +61,9 @@ class Database:
 
     @property
     def is_open(self) -> bool:
-        """Whether anything was asked of it since it was made or closed."""
-        return self._engine is not None
+        """Whether it was opened since it was made or closed: connected, with its schema up to date."""
+        ready = self._ready if self._engine is not None else None
+        return ready is not None and ready.done() and not _failed(ready)
 
     async def read(self, work: Work[_T]) -> _T:
         """Runs `work`, which only reads."""

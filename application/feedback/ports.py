@@ -63,12 +63,12 @@ class FeedbackStore(Protocol):
     async def record(self, command: RecordSelection) -> bytes | None:
         """None once the selection is durable; else the answer kept under the same key (nothing was stored then).
 
-        Raises `KeyReused`, `AnswerErased`, `Overloaded`.
+        Raises `KeyReused`, `AnswerErased`, `RequestInProgress`, `Overloaded`.
         """
 
     @abstractmethod
     async def report(self, command: ReportOutcome) -> Reported:
-        """Stores the report. Raises `NoSelection`, `KeyReused`, `Overloaded`."""
+        """Stores the report. Raises `NoSelection`, `KeyReused`, `RequestInProgress`, `Overloaded`."""
 
     @abstractmethod
     async def answered(self, request: IdempotencyRecord) -> bytes | None:

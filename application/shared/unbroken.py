@@ -26,7 +26,7 @@ async def unbroken(work: Coroutine[Any, Any, _T]) -> _T:
 async def ended(within_s: float) -> None:
     """Waits until nothing goes on in this event loop any more, but no longer than so many seconds."""
     loop = asyncio.get_running_loop()
-    mine = [task for task in _running if task.get_loop() is loop]
+    mine = [task for task in list(_running) if task.get_loop() is loop]  # other threads' loops change the set
     if mine:
         await asyncio.wait(mine, timeout=within_s)
 

@@ -117,6 +117,21 @@ def test_what_only_reads_makes_no_tables_where_there_are_none(bare_home: Path, c
 
 
 @pytest.mark.parametrize(
+    ("command", "code"), [("misses", 2), ("feedback list", 2), ("escalations list", 2), ("match flaky_upload", 0)]
+)
+def test_a_feedback_database_of_another_program_is_left_as_it_is(
+    stocked: Cli, home: Path, command: str, code: int
+) -> None:
+    (home / FEEDBACK).unlink()
+    with sqlite3.connect(home / FEEDBACK) as database:
+        database.executescript("PRAGMA journal_mode = WAL; CREATE TABLE another_programs (id)")
+    database.close()
+    before = (home / FEEDBACK).read_bytes()
+    stocked(*command.split(), code=code)
+    assert (home / FEEDBACK).read_bytes() == before
+
+
+@pytest.mark.parametrize(
     "command",
     [
         ["lessons", "list"],
