@@ -112,3 +112,22 @@ def test_every_wrong_variable_has_a_line_of_its_own(cli: Cli, monkeypatch: pytes
     monkeypatch.setenv("MG_SEARCH", "bar")
     told = cli("misses", code=2).stderr.splitlines()
     assert [line.split(":")[0].strip() for line in told[1:3]] == ["- MG_MATCH_STRATEGY_MODE", "- MG_SEARCH"]
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "lessons list --tag", "lessons show", "lessons add --title", "lessons import x --source",
+        "review approve --note", "review reject", "feedback list --lesson", "match", "match x --context",
+        "escalations retry", "serve --host", "lessons list --url", "--api-key",
+    ],
+)  # fmt: skip
+def test_a_text_that_is_no_utf_8_ends_with_2_and_names_its_option(cli: Cli, command: str) -> None:
+    told = " ".join(cli(*command.split(), "\udcff", code=2).stderr.split())
+    assert "this is no text in" in told
+    assert (command.rpartition(" ")[2] if "--" in command else "Invalid value for") in told
+
+
+def test_a_path_that_is_no_utf_8_is_a_path_as_any_other(stocked: Cli) -> None:
+    assert "2 written" in stocked("lessons", "export", "out\udcff").stdout
+    assert "2 known already" in stocked("lessons", "import", "out\udcff").stdout

@@ -233,3 +233,12 @@ def test_many_lessons_are_compared_by_reading_all_of_them_once(
     rows = write_rows(home / "rows.jsonl", RETRY, PRICES)
     cli("lessons", "import", str(rows))
     assert "0 imported, 2 known already" in cli("lessons", "import", str(rows)).stdout
+
+
+def test_a_runbook_whose_name_is_no_utf_8_is_told_and_stops_no_other(cli: Cli, home: Path) -> None:
+    (home / "in").mkdir()
+    for name in ("a.md", "b\udcff.md"):
+        (home / "in" / name).write_text(RUNBOOK)
+    told = cli("lessons", "import", "in", code=1)
+    assert "has a name that is no text in UTF-8" in told.stderr
+    assert "1 imported" in told.stdout
