@@ -242,3 +242,13 @@ def test_a_runbook_whose_name_is_no_utf_8_is_told_and_stops_no_other(cli: Cli, h
     told = cli("lessons", "import", "in", code=1)
     assert "has a name that is no text in UTF-8" in told.stderr
     assert "1 imported" in told.stdout
+
+
+@pytest.mark.parametrize("half", ["\\ud800", "\\udfff", "\\\\\\uD83D."])
+def test_half_of_a_surrogate_pair_in_json_lines_is_named_with_its_line_and_column(
+    cli: Cli, home: Path, half: str
+) -> None:
+    row = '{"body": "\\ud83d\\ude00 \\\\ud800 ' + half + '"}'
+    told = " ".join(cli("lessons", "import", str(write_rows(home / "a.jsonl", PRICES, row)), code=1).stderr.split())
+    column = row.index(half) + 1 + 2 * half.startswith("\\\\")
+    assert f"line 2: row: must not hold half of a surrogate pair (column {column}: " in told

@@ -126,13 +126,14 @@ def test_an_argument_takes_precedence_over_an_unusable_variable(monkeypatch: pyt
     ],
 )
 def test_a_user_in_an_address_and_a_header_beside_it_are_refused_and_not_shown(place: str, key: str) -> None:
+    both: dict[str, Any] = {place: "https://ann:tiger@host", key: "lion"}
     with pytest.raises(InvalidConfiguration, match="only one of them can be sent as Authorization") as caught:
-        Settings(**{place: "https://ann:tiger@host", key: "lion"})
+        Settings(**both)
     assert f"MG_{place.upper()}, MG_{key.upper()}: " in caught.value.detail
     assert "tiger" not in caught.value.detail
     assert "lion" not in caught.value.detail
-    Settings(**{place: "https://host", key: "lion"})
-    Settings(**{place: "https://ann:tiger@host"})
+    for other in ({place: "https://host"}, {key: ""}):
+        Settings(**{**both, **other})
 
 
 @pytest.mark.parametrize(

@@ -126,3 +126,10 @@ def test_a_redirect_is_an_error_and_not_followed(caller: Caller, service: Servic
     with pytest.raises(httpx.HTTPStatusError, match="307"):
         caller.invoke()
     assert len(service.received) == 1
+
+
+def test_a_closed_client_without_an_event_loop_says_so_as_httpx_does(service: Service) -> None:
+    with SyncIncorporatorHookClient(service.url) as hook:
+        pass
+    with pytest.raises(RuntimeError, match="closed"):
+        hook.invoke(**QUERY)
