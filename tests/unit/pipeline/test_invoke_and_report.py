@@ -6,6 +6,7 @@ from uuid import UUID
 import httpx
 import pytest
 
+from memorygrid_incorporator.pipeline.incorporator_hook import SyncIncorporatorHookClient
 from tests.unit.pipeline.callers import QUERY, Caller
 from tests.unit.pipeline.conftest import MakeCaller
 from tests.unit.pipeline.service import NO_MATCH, OUTCOME, Answer, Service, problem
