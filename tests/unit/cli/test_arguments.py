@@ -92,6 +92,13 @@ def test_a_key_that_no_header_can_carry_ends_with_2_and_is_not_shown(cli: Cli) -
     assert "cret" not in shown
 
 
+def test_a_key_beside_an_address_with_a_user_ends_with_2_and_neither_is_shown(cli: Cli) -> None:
+    shown = cli("lessons", "list", "--url", "http://ann:tiger@127.0.0.1:1", "--api-key", "lion", code=2).stderr
+    assert "cannot both be sent as Authorization" in shown
+    assert "tiger" not in shown
+    assert "lion" not in shown
+
+
 @pytest.mark.parametrize("command", ["reindex", "db check", "db upgrade"])
 def test_what_works_on_the_stores_does_not_take_an_address(cli: Cli, command: str) -> None:
     assert "without --url" in cli(*command.split(), "--url", "http://127.0.0.1:1", code=2).stderr
