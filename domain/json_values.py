@@ -13,6 +13,20 @@ _LARGEST = 2**1024
 _BEYOND = "must not be a number beyond a double"
 _LONGEST_KEY = 50
 _SURROGATE = re.compile("[\ud800-\udfff]")
+_ESCAPE = re.compile(
+    r"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|(?P<half>\\u[dD][89a-fA-F][0-9a-fA-F]{2})|\\."
+)
+
+
+def half_in_json(line: str) -> str | None:
+    """What is wrong with a line of JSON that escapes half of a surrogate pair, and in which column; else None.
+
+    Its decoder says of such a line that it is cut off.
+    """
+    for escape in _ESCAPE.finditer(line):
+        if escape["half"]:
+            return f"must not hold half of a surrogate pair (column {escape.start() + 1}: {escape['half']})"
+    return None
 
 
 def faults(value: object, levels: int = DEEPEST) -> Iterator[tuple[str, str]]:

@@ -22,7 +22,9 @@ from entrypoints.variables import (
     address,
     dsn,
     header,
+    hosts,
     keys,
+    names_user,
     number,
     one_of,
     webhook_secret,
@@ -122,7 +124,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     request_timeout_s: float = _env("MG_REQUEST_TIMEOUT_S", number(0.1, 3600), 30.0)
     max_body_bytes: int = _env("MG_MAX_BODY_BYTES", whole(1024, 1 << 30), 1 << 20)
     api_keys: str = _env("MG_API_KEYS", keys, "")
-    allowed_hosts: str = _env("MG_ALLOWED_HOSTS", str, "")
+    allowed_hosts: str = _env("MG_ALLOWED_HOSTS", hosts, "")
     learner_api: Switch = _env("MG_LEARNER_API", one_of(Switch), Switch.ON)
     feedback_retention_days: int | None = _env("MG_FEEDBACK_RETENTION_DAYS", whole(1, 36_500), None)
     log_level: LogLevel = _env("MG_LOG_LEVEL", one_of(LogLevel), LogLevel.INFO)
@@ -164,6 +166,20 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
             problems.append(f"MG_VECTOR_DSN: needed with MG_VECTOR_BACKEND={backend}: {error.detail}")
         if self.embedder is EmbedderKind.HTTP and not (self.embedder_url and self.embedder_model):
             problems.append("MG_EMBEDDER_URL, MG_EMBEDDER_MODEL: both are needed with MG_EMBEDDER=http")
+        problems += [
+            f"{place}, {key}: only one of them can be sent as Authorization: give the address without user and password"
+            for place, given, key, secret in (
+                ("MG_HIL_BASE_URL", self.hil_base_url, "MG_HIL_AUTH_HEADER", self.hil_auth_header),
+                (
+                    "MG_WORKFLOW_ENGINE_BASE_URL",
+                    self.workflow_engine_base_url,
+                    "MG_WORKFLOW_ENGINE_AUTH_HEADER",
+                    self.workflow_engine_auth_header,
+                ),
+                ("MG_EMBEDDER_URL", self.embedder_url, "MG_EMBEDDER_API_KEY", self.embedder_api_key),
+            )
+            if secret and names_user(given)
+        ]
         return problems
 
     def __repr__(self) -> str:

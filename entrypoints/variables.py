@@ -105,6 +105,14 @@ def address(text: str) -> str:
     return text
 
 
+def names_user(address: str) -> bool:
+    """Whether an address holds a user or a password; one that is none does not."""
+    try:
+        return "@" in urlsplit(address).netloc
+    except ValueError:
+        return False
+
+
 def header(text: str) -> str:
     if not (text.isascii() and text.isprintable()):
         raise InvalidConfiguration("expected printable ASCII characters, as the values of HTTP headers are")
@@ -113,6 +121,11 @@ def header(text: str) -> str:
 
 def keys(text: str) -> str:
     AccessPolicy.parse(text)
+    return text
+
+
+def hosts(text: str) -> str:
+    AccessPolicy.parse(allowed_hosts=text)
     return text
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import msgspec
 
 from domain.errors import FieldError
+from domain.json_values import half_in_json
 from domain.learner import draft as rules
 from domain.learner import front_matter, markdown
 from domain.learner.front_matter import Fields, quoted
@@ -72,9 +73,10 @@ def from_json_line(
     """
     place = f"{file}, line {number}"
     try:
-        row = msgspec.json.decode(line.removeprefix("\ufeff"), type=_Row)
+        line = line.removeprefix("\ufeff")
+        row = msgspec.json.decode(line, type=_Row)
     except (ValueError, RecursionError) as error:
-        raise front_matter.refusal(place, [FieldError("row", naming_bins(str(error)))]) from error
+        raise front_matter.refusal(place, [FieldError("row", half_in_json(line) or naming_bins(str(error)))]) from error
     draft = LessonDraft(
         bin=row.bin or bin,
         title=row.title,

@@ -109,6 +109,7 @@ def export_lessons(
     Without --status, all lessons that are not rejected or disabled. The format auto gives runbooks that were imported
     as Markdown files back as those, and everything else as Agent Skills; jsonl writes one file, lessons.jsonl, oldest
     first. Files that are there and differ are left alone, unless --force; the exit code is 1 then.
+    One that cannot be written does not stop the others: it is reported, and the exit code is 2 in the end.
     """
     from entrypoints.cli.lesson_files import folder as on_disk  # noqa: PLC0415 - loads YAML
     from entrypoints.cli.lesson_files import writing  # noqa: PLC0415 - loads YAML
@@ -121,6 +122,9 @@ def export_lessons(
         print_json(saved)
     else:
         _report_saved(folder, len(kept), saved)
+    failed = sum(one.result is Saving.FAILED for one in saved)
+    if failed:
+        raise Failure(f"{failed} of {len(saved)} files could not be written", ExitCode.USAGE)
     left = sum(one.result is Saving.DIFFERS for one in saved)
     if left:
         raise Failure(f"{left} files are there and differ: --force replaces them", ExitCode.NO)
@@ -147,8 +151,11 @@ def _report_saved(folder: Path, lessons: int, saved: Sequence[Saved]) -> None:
     for one in saved:
         if one.result is Saving.DIFFERS:
             remark(f"{escaped(one.path)}: is there and differs", "yellow")
+        elif one.reason is not None:
+            remark(f"{escaped(one.path)}: {escaped(one.reason)}", "red")
     count = Counter(one.result for one in saved)
     say(
         f"{lessons} lessons in {len(saved)} files below {escaped(str(folder))}: {count[Saving.WRITTEN]} written, "
         f"{count[Saving.UNCHANGED]} unchanged, {count[Saving.DIFFERS]} left alone"
+        + (f", {count[Saving.FAILED]} failed" if count[Saving.FAILED] else "")
     )

@@ -5,8 +5,8 @@ from __future__ import annotations
 import errno
 import io
 import sys
-from collections.abc import Sequence
-from typing import Annotated, Any
+from collections.abc import Iterator, Sequence
+from typing import Annotated, Any, TypeVar
 
 import typer
 from typer.core import TyperGroup
@@ -18,11 +18,21 @@ from entrypoints.cli.options import LESSONS, MATCHING
 from entrypoints.cli.session import Session, failure_of
 from entrypoints.cli.terminal import complain, say
 
+T = TypeVar("T")
+
 _ANYWHERE = ("--url", "--api-key")
 
 
 class Root(TyperGroup):
-    """Lets the options of `memorygrid` itself stand anywhere, and ends a failed command with its exit code."""
+    """Lets the options of `memorygrid` itself stand anywhere, and ends a failed command with its exit code.
+
+    Texts of all its commands are refused where they are no UTF-8; paths may be.
+    """
+
+    def __init__(self, **attributes: Any) -> None:
+        super().__init__(**attributes)
+        for parameter in _parameters(self):
+            parameter.callback = parameter.callback or _unicode
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         return super().parse_args(ctx, hoisted(args))
@@ -40,6 +50,24 @@ class Root(TyperGroup):
             failure = Failure(f"what there is to say cannot be written: {error.strerror}", ExitCode.USAGE)
         complain(failure.message)
         raise typer.Exit(int(failure.code))
+
+
+def _parameters(command: Any) -> Iterator[Any]:
+    """The parameters of a command and of those below it."""
+    yield from command.params
+    for one in getattr(command, "commands", {}).values():
+        yield from _parameters(one)
+
+
+def _unicode(context: Any, parameter: Any, value: T) -> T:
+    """The value as it is. Bytes of the command line that are no UTF-8 are halves of surrogate pairs in its texts."""
+    for one in value if isinstance(value, list | tuple) else [value]:
+        try:
+            if isinstance(one, str):
+                one.encode()
+        except UnicodeEncodeError:
+            raise typer.BadParameter("this is no text in UTF-8.", context, parameter) from None
+    return value
 
 
 def hoisted(arguments: Sequence[str]) -> list[str]:

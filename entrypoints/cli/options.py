@@ -11,6 +11,7 @@ import typer
 
 from domain.learner.lesson import Bin, Status
 from entrypoints.cli.failures import ExitCode, Failure
+from entrypoints.cli.terminal import remark
 
 
 def user_name() -> str | None:
@@ -28,7 +29,8 @@ def confirm(question: str, *, default: bool = False) -> None:
     except typer.Abort:
         if sys.stdin.isatty():
             raise
-        raise Failure("\nthere is nobody to ask here, so nothing is done: --yes does it unasked", ExitCode.NO) from None
+        remark("")  # the question's line has no end
+        raise Failure("there is nobody to ask here, so nothing is done: --yes does it unasked", ExitCode.NO) from None
     if not agreed:
         raise typer.Abort
 

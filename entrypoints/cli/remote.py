@@ -21,10 +21,12 @@ async def remote_service(url: str, api_key: str | None, *, trust_env: bool = Tru
     """
     if api_key and not (api_key.isascii() and api_key.isprintable() and " " not in api_key):
         raise Failure("the API key holds characters that no key has", ExitCode.USAGE)
+    address = _checked(url)
+    if api_key and address.userinfo:
+        message = "a key and an address with a user cannot both be sent as Authorization: give one of them"
+        raise Failure(message, ExitCode.USAGE)
     headers = {"Authorization": f"Bearer {api_key}"} if api_key else {}
-    async with httpx.AsyncClient(
-        base_url=_checked(url), headers=headers, timeout=_TIMEOUT, trust_env=trust_env
-    ) as client:
+    async with httpx.AsyncClient(base_url=address, headers=headers, timeout=_TIMEOUT, trust_env=trust_env) as client:
         yield Service(client, place=url)
 
 

@@ -73,8 +73,7 @@ class AccessPolicy:
 
         Raises `InvalidConfiguration`, which names the entry by its number and never shows a key.
         """
-        hosts = [one.strip().lower() for one in allowed_hosts.split(",") if one.strip()]
-        return cls(_parse_keys(keys), hosts)
+        return cls(_parse_keys(keys), _parse_hosts(allowed_hosts))
 
     def caller(self, scope: Scope) -> Caller:
         """Raises `Unauthenticated` and `Forbidden`."""
@@ -173,6 +172,20 @@ def _parse_keys(text: str) -> list[_Key]:
             raise InvalidConfiguration(f"MG_API_KEYS: entry {number} has the key of an earlier entry")
         keys.append(_Key(digest, caller))
     return keys
+
+
+_HOST = re.compile(r"(\*\.)?[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?(\.[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?)*\.?")
+
+
+def _parse_hosts(text: str) -> list[str]:
+    hosts = [one.strip().lower() for one in text.split(",") if one.strip()]
+    for one in hosts:
+        if one != "*" and not _HOST.fullmatch(one) and not is_own_name(one):
+            raise InvalidConfiguration(
+                f"MG_ALLOWED_HOSTS: {one!r} matches no Host header: expected a name or an address alone, without "
+                "scheme, port and path, as grid.example.org, *.example.org (every name below it), 10.0.0.7, ::1 or *"
+            )
+    return hosts
 
 
 def _digest(secret: str, number: int) -> bytes:

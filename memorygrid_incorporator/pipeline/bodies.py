@@ -4,69 +4,120 @@ from __future__ import annotations
 
 import math
 from collections import deque
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
+
+from memorygrid_incorporator.pipeline.texts import LONGEST, cleaned, described
+
+_BEYOND_A_DOUBLE = 2**1024
 
 
 class NotSendable(ValueError):
     """An argument holds what JSON cannot carry. The message says where it is; nothing was sent.
 
-    That is a NaN or an infinity, an object that msgspec cannot encode, a mapping that holds itself or two keys of one
-    name, a lone surrogate.
+    That is a NaN, an infinity or a number beyond a double, an object that msgspec cannot encode, a mapping that holds
+    itself or two keys of one name, a lone surrogate.
     """
 
 
 def encoded(body: msgspec.Struct) -> bytes:
     """The body as JSON. Raises `NotSendable`."""
-    sent = {name: _of_argument(getattr(body, name), name) for name in body.__struct_fields__}
+    strict = _Plain()
+    sent = {name: _of_argument(getattr(body, name), name, strict) for name in body.__struct_fields__}
     return msgspec.json.encode(msgspec.structs.replace(body, **sent))
 
 
-def _of_argument(value: object, name: str) -> object:
+def mended(value: Mapping[str, object], name: str) -> tuple[Mapping[str, object], Sequence[str]]:
+    """A mapping that can be sent, and what could not be sent as it was; in its place stands a text that says so."""
+    mending = _Mended()
     try:
-        return _plain(value, name)
+        made = _of_argument(value, name, mending)
+    except NotSendable as error:
+        return not_sent(str(error))
+    except Exception as error:  # whatever an object of the caller's does while it is read
+        return not_sent(f"{name} cannot be read: {described(error)}")
+    if isinstance(made, dict):
+        return made, mending.faults
+    return not_sent(*(mending.faults or [f"{name} is of type {type(value).__name__}, and must be a mapping"]))
+
+
+def not_sent(*faults: str) -> tuple[Mapping[str, object], Sequence[str]]:
+    """What stands in the place of a whole mapping that cannot be sent, and why."""
+    return {"not_sent": cleaned("; ".join(faults)[:LONGEST])}, faults
+
+
+def _of_argument(value: object, name: str, made: _Plain) -> object:
+    try:
+        return made.plain(value, name)
     except RecursionError as error:
         raise NotSendable(f"{name} holds itself, or is nested too deeply to be sent as JSON") from error
 
 
-def _plain(value: object, path: str) -> object:
-    """`value` in JSON's own types; what is wrong within it is named with its path: `system_state.load[0] is nan`."""
-    if value is None or isinstance(value, int):
-        return value if value is None or isinstance(value, bool) else int(value)
-    if isinstance(value, str):
-        return _text(value, path)
-    if isinstance(value, float):
-        return _number(value, path)
-    if isinstance(value, Mapping):
-        return _object(value, path)
-    if isinstance(value, list | tuple | set | frozenset | deque):
-        return [_plain(one, f"{path}[{number}]") for number, one in enumerate(value)]
-    return _of_object(value, path)
+class _Plain:
+    """Makes values of JSON's own types; what is wrong is named with its path: `system_state.load[0] is nan`."""
+
+    def plain(self, value: object, path: str) -> object:
+        """Raises `NotSendable`."""
+        if value is None or isinstance(value, int):
+            return value if value is None or isinstance(value, bool) else _whole(value, path)
+        if isinstance(value, str):
+            return self.text(value, path)
+        if isinstance(value, float):
+            return _number(value, path)
+        if isinstance(value, Mapping):
+            return self._object(value, path)
+        if isinstance(value, list | tuple | set | frozenset | deque):
+            return [self.plain(one, f"{path}[{number}]") for number, one in enumerate(value)]
+        return self.plain(_of_object(value, path), path)
+
+    def text(self, value: str, path: str) -> str:
+        """Raises `NotSendable`."""
+        try:
+            value.encode()
+        except UnicodeEncodeError as error:
+            raise NotSendable(
+                f"{path} is a text that is no Unicode, with a lone surrogate: it cannot be sent"
+            ) from error
+        return str.__str__(value)
+
+    def _object(self, value: Mapping[object, object], path: str) -> dict[str, object]:
+        found: dict[str, object] = {}
+        for key, one in _items(value, path):
+            name = self.text(key, f"a key of {path}") if isinstance(key, str) else _name(key, path)
+            if name in found:
+                raise NotSendable(f"{path} has two keys that are both {name!r} in JSON")
+            found[name] = self.plain(one, f"{path}.{name}")
+        return found
 
 
-def _text(value: str, path: str) -> str:
-    try:
-        value.encode()
-    except UnicodeEncodeError as error:
-        raise NotSendable(f"{path} is a text that is no Unicode, with a lone surrogate: it cannot be sent") from error
-    return str.__str__(value)
+class _Mended(_Plain):
+    """Puts a text in the place of what cannot be sent, and cleans the texts; `faults` are what was wrong."""
+
+    def __init__(self) -> None:
+        self.faults: list[str] = []
+
+    def plain(self, value: object, path: str) -> object:
+        try:
+            return super().plain(value, path)
+        except NotSendable as error:
+            self.faults.append(str(error))
+            return cleaned(f"not sent: {error}"[:LONGEST])
+
+    def text(self, value: str, path: str) -> str:
+        return cleaned(value)
+
+
+def _whole(value: int, path: str) -> int:
+    if abs(value) >= _BEYOND_A_DOUBLE:
+        raise NotSendable(f"{path} is a number beyond a double, which no service takes. Send it as a text")
+    return int(value)
 
 
 def _number(value: float, path: str) -> float:
     if not math.isfinite(value):
         raise NotSendable(f"{path} is {value}: JSON has no such number. Leave it out, or send None or a text")
     return float(value)
-
-
-def _object(value: Mapping[object, object], path: str) -> dict[str, object]:
-    found: dict[str, object] = {}
-    for key, one in _items(value, path):
-        name = _text(key, f"a key of {path}") if isinstance(key, str) else _name(key, path)
-        if name in found:
-            raise NotSendable(f"{path} has two keys that are both {name!r} in JSON")
-        found[name] = _plain(one, f"{path}.{name}")
-    return found
 
 
 def _items(value: Mapping[object, object], path: str) -> Iterable[tuple[object, object]]:
@@ -95,11 +146,10 @@ def _name(key: object, path: str) -> str:
 def _of_object(value: object, path: str) -> object:
     """A date, a UUID, a dataclass: whatever msgspec has a form for."""
     try:
-        built = msgspec.to_builtins(value, enc_hook=_within)
+        return msgspec.to_builtins(value, enc_hook=_within)
     except (TypeError, ValueError) as error:
         kind = type(value).__name__
         raise NotSendable(f"{path} is an object of type {kind}, which JSON has no form for ({error})") from error
-    return _plain(built, path)
 
 
 def _within(value: object) -> object:

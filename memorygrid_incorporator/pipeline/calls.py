@@ -3,24 +3,28 @@
 from __future__ import annotations
 
 import enum
+import logging
 import os
 import ssl
 import uuid
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Final, Literal, TypeVar
 
 import httpx
 import msgspec
 
-from memorygrid_incorporator.pipeline.bodies import encoded
+from memorygrid_incorporator.pipeline.bodies import encoded, mended, not_sent
 from memorygrid_incorporator.pipeline.exchange import Exchange, RetryPolicy
-from memorygrid_incorporator.pipeline.problems import is_no_match, read
+from memorygrid_incorporator.pipeline.problems import is_no_match, problem_of, read
 from memorygrid_incorporator.pipeline.step import Step
 from memorygrid_incorporator.pipeline.wire import ApplierOutcome, FeedbackEntry, InvokeBody, OutcomeBody
 
 Default = TypeVar("Default")
 
 LONGEST_FAREWELL_S = 2.0
+#: With these a service refuses what a report holds.
+_REFUSED = frozenset({400, 413, 422})
 _LAST_PORT = 65_535
 
 
@@ -31,6 +35,8 @@ class NoMatch(enum.Enum):
 
 
 RAISE: Final = NoMatch.RAISE
+
+_log = logging.getLogger(__name__)
 
 
 class Calls:
@@ -90,12 +96,21 @@ class Calls:
         return self._report(body, msgspec.structs.replace(self._policy, timeout_s=timeout_s))
 
     def _report(self, body: OutcomeBody, policy: RetryPolicy) -> Exchange[FeedbackEntry]:
+        detail = body.detail
+
+        def plainer(response: httpx.Response) -> bytes | None:
+            if detail is None or response.status_code not in _REFUSED:
+                return None
+            problem = problem_of(response).detail or f"{response.status_code} {response.reason_phrase}"
+            return encoded(_with_detail(body, *not_sent(f"the service refused a report with the detail: {problem}")))
+
         return Exchange(
             url=self._url("/incorporator/outcome"),
             headers=self._headers_with_key(),
-            content=encoded(body),
+            content=encoded(body if detail is None else _with_detail(body, *mended(detail, "detail"))),
             policy=policy,
             read=lambda response: read(response, FeedbackEntry),
+            plainer=plainer,
         )
 
     def _url(self, path: str) -> httpx.URL:
@@ -105,6 +120,18 @@ class Calls:
         headers = self._headers.copy()
         headers["Idempotency-Key"] = str(uuid.uuid4())
         return headers
+
+
+def _with_detail(body: OutcomeBody, detail: Mapping[str, object], faults: Sequence[str]) -> OutcomeBody:
+    """The report with a detail that can be sent; what was wrong with the caller's is logged."""
+    if faults:
+        _log.warning(
+            "the detail of step %r in session %r was not reported as it is: %s",
+            body.problem_solving_step_ref,
+            body.session_id,
+            "; ".join(faults),
+        )
+    return msgspec.structs.replace(body, detail=detail)
 
 
 def _checked(base_url: str) -> httpx.URL:

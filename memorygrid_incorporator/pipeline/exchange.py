@@ -53,6 +53,8 @@ class RetryPolicy(msgspec.Struct, frozen=True, kw_only=True):
 class Exchange(Generic[Answer]):
     """The same request, with the same idempotency key, until it is answered or given up. Its time runs from now.
 
+    `plainer` makes of a refusal the content to send once instead, or None where the refusal is final.
+
     An answer that an earlier request with this key is still being worked on (409) is waited out until the time is up
     and takes no attempt: it is what follows a connection that was lost while the model was thinking.
     """
@@ -65,11 +67,13 @@ class Exchange(Generic[Answer]):
         content: bytes,
         policy: RetryPolicy,
         read: Callable[[httpx.Response], Answer],
+        plainer: Callable[[httpx.Response], bytes | None] | None = None,
     ) -> None:
         self.url = url
         self.headers = headers
         self.content = content
         self.read = read
+        self._plainer = plainer
         self._policy = policy
         self._deadline = time.monotonic() + policy.timeout_s
         self._attempts_left = policy.attempts
@@ -94,11 +98,18 @@ class Exchange(Generic[Answer]):
         if isinstance(result, httpx.Response) and is_in_progress(result):
             return self._next_pause(_retry_after_s(result))
         if isinstance(result, httpx.Response) and result.status_code not in TURNED_AWAY:
-            return None
+            return self._pause_before_plainer(result)
         self._attempts_left -= 1
         if self._attempts_left == 0:
             return None
         return self._next_pause(_retry_after_s(result) if isinstance(result, httpx.Response) else 0.0)
+
+    def _pause_before_plainer(self, refusal: httpx.Response) -> float | None:
+        content = self._plainer(refusal) if self._plainer else None
+        if content is None:
+            return None
+        self.content, self._plainer = content, None
+        return 0.0
 
     def _next_pause(self, asked_s: float) -> float | None:
         step_s = min(self._policy.backoff_s * 2.0**self._pauses, self._policy.max_pause_s)

@@ -57,7 +57,7 @@ class IncorporatorHookClient:
     or reported once counts once. Whatever goes wrong with a call is an `httpx.HTTPError`: `HTTPStatusError` where the
     answer is an error (the message holds the service's explanation), `TransportError` where none came in time, and
     `DecodingError` where it is not what was documented. Arguments that JSON cannot carry raise `NotSendable` before
-    anything is sent.
+    anything is sent; a report's `detail` alone never keeps its outcome from being reported.
 
     One client serves any number of tasks, event loops and threads, one after the other or side by side. It can be
     closed (`aclose()` or `async with`, and opens again when it is used again), but need not be: its connections end
@@ -171,7 +171,9 @@ class IncorporatorHookClient:
 
         Updates the latest selection of this step and session, or with `outcome_id` (an `ApplierOutcome.id`) exactly
         that one; a 404 where there is none. A failure counts against the `lesson`, unless `failure_class` is
-        `infrastructure`. `detail` is kept with the entry; one that JSON cannot carry raises `NotSendable`.
+        `infrastructure`. `detail` is kept with the entry. What cannot be sent of it (a NaN, an object, or all of it
+        where the service refuses it) is no reason to report nothing: a text that says so is sent in its place, and a
+        warning logged.
         """
         body = OutcomeBody(
             problem_solving_step_ref=step_id,

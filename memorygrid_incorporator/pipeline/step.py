@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import logging
-import traceback
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Literal
 
+from memorygrid_incorporator.pipeline.texts import described
 from memorygrid_incorporator.pipeline.wire import ApplierOutcome, FailureClass, OutcomeBody
-
-LONGEST_ERROR = 500
 
 _log = logging.getLogger(__name__)
 
@@ -37,8 +35,8 @@ class Step:
         """Report a failure, whatever the block does next.
 
         `failure_class` says whose fault it is: the `lesson`'s (so also without one), which counts towards its
-        escalation, or the `infrastructure`'s, which does not. `detail` is any JSON object; with one that
-        JSON cannot carry, the report raises `NotSendable`.
+        escalation, or the `infrastructure`'s, which does not. `detail` is any JSON object. What cannot be
+        sent of it is no reason to report nothing: a text that says so is sent in its place, and a warning logged.
         """
         self._verdict = self._body("failure", failure_class, detail)
 
@@ -55,7 +53,7 @@ class Step:
         if error is None:
             return self._body("success")
         failure_class: FailureClass | None = None if isinstance(error, Exception) else "infrastructure"
-        return self._body("failure", failure_class, {"error": _described(error)})
+        return self._body("failure", failure_class, {"error": described(error)})
 
     def _body(
         self,
@@ -83,11 +81,5 @@ def hiding_nothing(step: Step) -> Iterator[None]:
             "the failure of step %r in session %r was not reported: %s",
             step.problem_solving_step_ref,
             step.session_id,
-            _described(error),
+            described(error),
         )
-
-
-def _described(error: BaseException) -> str:
-    """Type and message, bounded, and of characters that every service takes."""
-    text = "".join(traceback.format_exception_only(type(error), error)).strip()
-    return text[:LONGEST_ERROR].replace("\0", "\N{REPLACEMENT CHARACTER}").encode(errors="replace").decode()

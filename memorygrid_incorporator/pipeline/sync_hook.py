@@ -31,7 +31,8 @@ class SyncIncorporatorHookClient:
 
     Parameters, retries and errors are those of `IncorporatorHookClient`. `timeout_s` bounds each wait for the network
     and is checked between them. One client serves any number of threads. It can be closed (`close()` or `with`), which
-    is for good; else its connections end with it. `client` is the caller's own: used as it is and never closed.
+    is for good: a call after that raises `RuntimeError`, as httpx does. Else its connections end with it. `client` is
+    the caller's own: used as it is and never closed.
     """
 
     def __init__(

@@ -118,6 +118,8 @@ def _answers(responses: Any) -> str:
         what = one["description"] if int(status) >= 400 else (shapes[0] if shapes else "nothing")
         if status not in _EVERYWHERE:
             lines.append(f"- {status}: {what}")
+            if int(status) < 400:
+                lines += [f"    - {code(name)}: {said['description']}" for name, said in one.get("headers", {}).items()]
     return "\n".join(lines)
 
 

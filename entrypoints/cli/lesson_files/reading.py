@@ -139,6 +139,10 @@ def _text(path: Path) -> str:
 
 def _keeping_file(text: str, file: LessonFile, bin: Bin, source: str) -> LessonDraft:
     """The runbook, with its name and its front matter kept for the export."""
+    try:
+        file.name.encode()
+    except UnicodeEncodeError:
+        raise InvalidInput("has a name that is no text in UTF-8, which is kept for the export: rename it") from None
     draft = runbook.from_markdown(text, file=str(file.path), bin=bin, source=source)
     front = front_matter.read(text, str(file.path))
     head = front.head if front is not None else text[: len(text) - len(draft.body)]

@@ -33,13 +33,15 @@ class Imported(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Saving(str, Enum):
-    """`differs`: something else is there, and was left alone."""
+    """`differs`: something else is there, and was left alone. `failed`: nothing can be written there."""
 
     WRITTEN = "written"
     UNCHANGED = "unchanged"
     DIFFERS = "differs"
+    FAILED = "failed"
 
 
-class Saved(msgspec.Struct, frozen=True, kw_only=True):
+class Saved(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     path: str
     result: Saving
+    reason: str | None = None

@@ -92,6 +92,13 @@ def test_a_key_that_no_header_can_carry_ends_with_2_and_is_not_shown(cli: Cli) -
     assert "cret" not in shown
 
 
+def test_a_key_beside_an_address_with_a_user_ends_with_2_and_neither_is_shown(cli: Cli) -> None:
+    shown = cli("lessons", "list", "--url", "http://ann:tiger@127.0.0.1:1", "--api-key", "lion", code=2).stderr
+    assert "cannot both be sent as Authorization" in shown
+    assert "tiger" not in shown
+    assert "lion" not in shown
+
+
 @pytest.mark.parametrize("command", ["reindex", "db check", "db upgrade"])
 def test_what_works_on_the_stores_does_not_take_an_address(cli: Cli, command: str) -> None:
     assert "without --url" in cli(*command.split(), "--url", "http://127.0.0.1:1", code=2).stderr
@@ -112,3 +119,22 @@ def test_every_wrong_variable_has_a_line_of_its_own(cli: Cli, monkeypatch: pytes
     monkeypatch.setenv("MG_SEARCH", "bar")
     told = cli("misses", code=2).stderr.splitlines()
     assert [line.split(":")[0].strip() for line in told[1:3]] == ["- MG_MATCH_STRATEGY_MODE", "- MG_SEARCH"]
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "lessons list --tag", "lessons show", "lessons add --title", "lessons import x --source",
+        "review approve --note", "review reject", "feedback list --lesson", "match", "match x --context",
+        "escalations retry", "serve --host", "lessons list --url", "--api-key",
+    ],
+)  # fmt: skip
+def test_a_text_that_is_no_utf_8_ends_with_2_and_names_its_option(cli: Cli, command: str) -> None:
+    told = " ".join(cli(*command.split(), "\udcff", code=2).stderr.split())
+    assert "this is no text in" in told
+    assert (command.rpartition(" ")[2] if "--" in command else "Invalid value for") in told
+
+
+def test_a_path_that_is_no_utf_8_is_a_path_as_any_other(stocked: Cli) -> None:
+    assert "2 written" in stocked("lessons", "export", "out\udcff").stdout
+    assert "2 known already" in stocked("lessons", "import", "out\udcff").stdout

@@ -128,6 +128,17 @@ def test_a_folder_that_cannot_be_written_to_is_told(stocked: Cli, home: Path) ->
     assert "cannot be written" in stocked("lessons", "export", "out", code=2).stderr
 
 
+def test_a_file_that_cannot_be_written_stops_no_other_and_is_counted_and_named(cli: Cli, home: Path) -> None:
+    _write(home / "in", FILES)
+    cli("lessons", "import", "in")
+    (home / "out").mkdir()
+    (home / "out" / "pdf-forms").symlink_to("nowhere")
+    told = cli("lessons", "export", "out", code=2)
+    assert "6 written, 0 unchanged, 0 left alone, 1 failed" in told.stdout
+    assert "out/pdf-forms/SKILL.md: cannot be written" in told.stderr
+    assert "1 of 7 files could not be written" in told.stderr
+
+
 def test_what_an_import_keeps_is_not_shown_to_people_and_survives_their_edits(cli: Cli, home: Path) -> None:
     _write(home / "in", {"runbooks/disk-full.md": RUNBOOK})
     cli("lessons", "import", "in")

@@ -233,3 +233,22 @@ def test_many_lessons_are_compared_by_reading_all_of_them_once(
     rows = write_rows(home / "rows.jsonl", RETRY, PRICES)
     cli("lessons", "import", str(rows))
     assert "0 imported, 2 known already" in cli("lessons", "import", str(rows)).stdout
+
+
+def test_a_runbook_whose_name_is_no_utf_8_is_told_and_stops_no_other(cli: Cli, home: Path) -> None:
+    (home / "in").mkdir()
+    for name in ("a.md", "b\udcff.md"):
+        (home / "in" / name).write_text(RUNBOOK)
+    told = cli("lessons", "import", "in", code=1)
+    assert "has a name that is no text in UTF-8" in told.stderr
+    assert "1 imported" in told.stdout
+
+
+@pytest.mark.parametrize("half", ["\\ud800", "\\udfff", "\\\\\\uD83D."])
+def test_half_of_a_surrogate_pair_in_json_lines_is_named_with_its_line_and_column(
+    cli: Cli, home: Path, half: str
+) -> None:
+    row = '{"body": "\\ud83d\\ude00 \\\\ud800 ' + half + '"}'
+    told = " ".join(cli("lessons", "import", str(write_rows(home / "a.jsonl", PRICES, row)), code=1).stderr.split())
+    column = row.rindex(half) + 1 + 2 * half.startswith("\\\\")
+    assert f"line 2: row: must not hold half of a surrogate pair (column {column}: " in told

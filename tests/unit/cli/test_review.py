@@ -144,3 +144,10 @@ def test_where_nobody_can_be_asked_nothing_is_done_and_the_option_that_does_it_i
         assert "--yes does it unasked" in cli(*command, stdin="", code=1).stderr
     (lesson,) = cli.json("lessons", "list")
     assert (lesson["title"], lesson["status"]) == ("New", "pending_review")
+
+
+def test_a_question_that_nobody_answers_ends_with_one_sentence_on_a_line_of_its_own(cli: Cli) -> None:
+    cli("lessons", "add", "--title", "Pricing tiers", "--body", "Basic.", "--bin", "knowledge_base")
+    lines = cli("review", "approve", "--all", code=1).stderr.splitlines()
+    assert lines[-1].startswith("memorygrid: there is nobody to ask here")
+    assert "memorygrid:" not in "".join(lines[:-1])

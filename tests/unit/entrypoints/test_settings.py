@@ -115,3 +115,38 @@ def test_an_argument_becomes_its_fields_type(given: dict[str, Any], read: dict[s
 def test_an_argument_takes_precedence_over_an_unusable_variable(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MG_FAILURE_THRESHOLD_X", "none")
     assert Settings(failure_threshold=2).failure_threshold == 2
+
+
+@pytest.mark.parametrize(
+    ("place", "key"),
+    [
+        ("hil_base_url", "hil_auth_header"),
+        ("workflow_engine_base_url", "workflow_engine_auth_header"),
+        ("embedder_url", "embedder_api_key"),
+    ],
+)
+def test_a_user_in_an_address_and_a_header_beside_it_are_refused_and_not_shown(place: str, key: str) -> None:
+    both: dict[str, Any] = {place: "https://ann:tiger@host", key: "lion"}
+    with pytest.raises(InvalidConfiguration, match="only one of them can be sent as Authorization") as caught:
+        Settings(**both)
+    assert f"MG_{place.upper()}, MG_{key.upper()}: " in caught.value.detail
+    assert "tiger" not in caught.value.detail
+    assert "lion" not in caught.value.detail
+    for other in ({place: "https://host"}, {key: ""}):
+        Settings(**{**both, **other})
+
+
+@pytest.mark.parametrize(
+    "host", ["http://x", "x/y", "a b", "x:8001", "[::1]", "*.", "*x", "a.*.b", "@x", "caf\u00e9.org", "-x", "x..y"]
+)
+def test_an_allowed_host_that_no_request_can_name_is_refused_and_named(host: str) -> None:
+    with pytest.raises(
+        InvalidConfiguration, match=r"MG_ALLOWED_HOSTS: .* expected a name or an address alone"
+    ) as caught:
+        Settings(allowed_hosts=f"grid.example, {host}")
+    assert repr(host) in caught.value.detail
+
+
+def test_names_patterns_and_addresses_are_allowed_hosts() -> None:
+    given = "Grid.example, *.inner.example, my_host, 10.0.0.7, ::1, localhost, *"
+    assert Settings(allowed_hosts=given).allowed_hosts == given

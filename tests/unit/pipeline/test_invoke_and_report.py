@@ -6,6 +6,7 @@ from uuid import UUID
 import httpx
 import pytest
 
+from memorygrid_incorporator.pipeline.incorporator_hook import SyncIncorporatorHookClient
 from tests.unit.pipeline.callers import QUERY, Caller
 from tests.unit.pipeline.conftest import MakeCaller
 from tests.unit.pipeline.service import NO_MATCH, OUTCOME, Answer, Service, problem
@@ -126,3 +127,10 @@ def test_a_redirect_is_an_error_and_not_followed(caller: Caller, service: Servic
     with pytest.raises(httpx.HTTPStatusError, match="307"):
         caller.invoke()
     assert len(service.received) == 1
+
+
+def test_a_closed_client_without_an_event_loop_says_so_as_httpx_does(service: Service) -> None:
+    with SyncIncorporatorHookClient(service.url) as hook:
+        pass
+    with pytest.raises(RuntimeError, match="closed"):
+        hook.invoke(**QUERY)

@@ -84,14 +84,6 @@ def test_it_is_a_value_error_as_for_every_argument_that_cannot_be_used() -> None
     assert issubclass(NotSendable, ValueError)
 
 
-def test_a_detail_that_json_cannot_carry_is_refused_and_named(caller: Caller, service: Service) -> None:
-    with pytest.raises(NotSendable, match=r"detail\.seconds is nan"):
-        caller.report(False, detail={"seconds": float("nan")})
-    with pytest.raises(NotSendable, match=r"detail\.seconds is nan"):
-        caller.step(lambda step: step.fail(detail={"seconds": float("nan")}))
-    assert service.reports() == []
-
-
 def test_dates_ids_dataclasses_and_mappings_of_every_kind_are_sent(caller: Caller, service: Service) -> None:
     context = {
         "at": datetime(2026, 10, 22, tzinfo=timezone.utc),

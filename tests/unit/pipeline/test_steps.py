@@ -141,7 +141,7 @@ def test_a_report_that_fails_never_hides_the_blocks_own_error(
     assert "the failure of step 'step-17' in session 's1' was not reported" in caplog.text
 
 
-def test_a_detail_that_is_not_json_never_hides_the_blocks_own_error(
+def test_a_detail_that_is_not_json_hides_neither_the_outcome_nor_the_blocks_own_error(
     caller: Caller, service: Service, caplog: pytest.LogCaptureFixture
 ) -> None:
     def block(step: Step) -> NoReturn:
@@ -150,5 +150,6 @@ def test_a_detail_that_is_not_json_never_hides_the_blocks_own_error(
 
     with caplog.at_level(logging.WARNING), pytest.raises(ValueError, match="the disk is full"):
         caller.step(block)
-    assert service.reports() == []
-    assert "NotSendable: detail.thing is an object of type object" in caplog.text
+    (report,) = service.reports()
+    assert report["result_flag"] == "failure"
+    assert "detail.thing is an object of type object" in caplog.text
