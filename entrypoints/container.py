@@ -10,11 +10,11 @@ from pathlib import Path as FilePath
 
 from dependency_injector import containers, providers
 
+from adapters.checked_outbox import CheckedOutbox
 from adapters.embedders.hashing_embedder import HashingEmbedder
 from adapters.feedback.sql_feedback_store import SqlFeedbackStore
 from adapters.feedback.sql_kept_answers import SqlKeptAnswers
 from adapters.feedback.sql_miss_store import SqlMissStore
-from adapters.feedback.sql_outbox import SqlOutbox
 from adapters.lessons.memory_text_index import MemoryTextIndex
 from adapters.lessons.skill_folder import SkillFolder
 from adapters.lessons.sql_lesson_store import SqlLessonStore
@@ -217,7 +217,7 @@ class IncorporatorContainer(containers.DeclarativeContainer):
     store = providers.Singleton(SqlFeedbackStore, database=database, new_id=learner.new_id)
     answers = providers.Singleton(SqlKeptAnswers, database=database)
     erase = providers.Singleton(EraseLessonAndAnswers, erase=learner.erase, answers=answers)
-    outbox = providers.Singleton(SqlOutbox, database=database)
+    outbox = providers.Singleton(CheckedOutbox, database=database)
     miss_store = providers.Singleton(SqlMissStore, database=database)
     misses = providers.Singleton(CountMisses, store=miss_store, clock=learner.clock)
     floors = providers.Singleton(_floors, settings, learner.embedder)

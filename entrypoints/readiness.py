@@ -29,6 +29,7 @@ class LearnerReadiness(Readiness):
     async def __call__(self) -> Sequence[Check]:
         async def reach() -> None:
             await self._store.revision()
+            await self._store.check_writes()
 
         derived = self._catalog.problems
         checks = [
@@ -56,6 +57,7 @@ class IncorporatorReadiness(Readiness):
             oldest = await self._outbox.oldest_pending()
             if oldest is not None:
                 waiting.append((self._clock.now() - oldest).total_seconds())
+            await self._outbox.check_writes()
 
         self._rules.current()
         feedback = Check(name="feedback_database", problem=await problem_of(reach))

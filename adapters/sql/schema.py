@@ -12,18 +12,22 @@ import msgspec
 from sqlalchemy import Column, Connection, MetaData, String, Table, inspect, text
 
 from adapters.sql.dialects import OPTIONS, lock_for_migration, unlock_after_migration
-from adapters.sql.tables import FEEDBACK, LESSONS
+from adapters.sql.tables import FEEDBACK, LESSONS, feedback_requests, lesson_requests
 from domain.errors import InvalidConfiguration
 
 _MIGRATIONS = Path(__file__).parent / "migrations"
 
 
 class Schema(msgspec.Struct, frozen=True, kw_only=True):
-    """One kind of database: its name, what people call it, its tables, and its revisions, oldest first."""
+    """One kind of database: its name, what people call it, its tables, and its revisions, oldest first.
+
+    `requests` is the one of its tables that keeps idempotency records.
+    """
 
     name: str
     title: str
     metadata: MetaData
+    requests: Table
     revisions: tuple[str, ...]
 
     @property
@@ -55,9 +59,19 @@ class SchemaState(msgspec.Struct, frozen=True, kw_only=True):
         return self.current == self.needed
 
 
-OBJECT_STORE = Schema(name="lessons", title="the object store", metadata=LESSONS, revisions=("lessons_0001",))
+OBJECT_STORE = Schema(
+    name="lessons",
+    title="the object store",
+    metadata=LESSONS,
+    requests=lesson_requests,
+    revisions=("lessons_0001",),
+)
 FEEDBACK_DATABASE = Schema(
-    name="feedback", title="the feedback database", metadata=FEEDBACK, revisions=("feedback_0001",)
+    name="feedback",
+    title="the feedback database",
+    metadata=FEEDBACK,
+    requests=feedback_requests,
+    revisions=("feedback_0001",),
 )
 
 

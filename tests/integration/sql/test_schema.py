@@ -93,6 +93,7 @@ async def test_a_servers_database_of_an_older_version_asks_for_an_upgrade(server
         name="feedback",
         title="the feedback database",
         metadata=FEEDBACK_DATABASE.metadata,
+        requests=FEEDBACK_DATABASE.requests,
         revisions=("feedback_0000", *FEEDBACK_DATABASE.revisions),
     )
     again = Database(server_dsn, older)
