@@ -25,8 +25,10 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
 
 
 ADVICE = {
-    "object_store": "Start the database that MG_TIDB_DSN names, or correct the address.",
-    "feedback_database": "Start the database that MG_FEEDBACK_TIDB_DSN names, or correct the address.",
+    "object_store": "See that the database which MG_TIDB_DSN names runs and takes writes, or correct the address.",
+    "feedback_database": "See that the database which MG_FEEDBACK_TIDB_DSN names runs and takes writes, or correct the "
+    "address.",
+    "embedder": "See the MG_EMBEDDER settings, and what serves it.",
     "vectors": "Start what MG_VECTOR_DSN names. The index catches up by itself; `memorygrid reindex` rebuilds it.",
     "lessons_folder": "Make MG_LESSONS_ROOT a folder that the service can write to. It catches up by itself.",
     "outbox": "See `memorygrid escalations list --state pending`: is the target up, and a service running?",
