@@ -20,7 +20,10 @@ _OLD_S = 300.0
 
 
 class LearnerReadiness(Readiness):
-    """The object store, and what is derived from it."""
+    """The object store, and what is derived from it.
+
+    While the embedder fails, rules with a text match go on; with vectors of another one nothing is right.
+    """
 
     def __init__(self, *, store: LessonStore, catalog: Catalog) -> None:
         self._store = store
@@ -34,7 +37,7 @@ class LearnerReadiness(Readiness):
         derived = self._catalog.problems
         checks = [
             Check(name="object_store", problem=await problem_of(reach)),
-            Check(name="embedder", problem=derived.get("embedder")),
+            Check(name="embedder", problem=derived.get("embedder"), vital=self._catalog.is_of_another_embedder),
         ]
         checks += [Check(name=name, problem=derived.get(name), vital=False) for name in ("vectors", "lessons_folder")]
         return checks

@@ -219,6 +219,10 @@ class VectorHit(msgspec.Struct, frozen=True, kw_only=True):
 class VectorIndex(Protocol):
     """The nearest lessons of a query vector. Every method raises `VectorsUnavailable` where the index is away."""
 
+    async def reach(self) -> None:
+        """Passes where the index can be reached. Makes nothing."""
+        return  # for those that are in the process
+
     @abstractmethod
     async def prepare(self, embedder: str, dimension: int) -> int:
         """Opens the index for this embedder's vectors; the catalog revision that the index reflects (0: none).
