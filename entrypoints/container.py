@@ -228,6 +228,7 @@ class IncorporatorContainer(containers.DeclarativeContainer):
         mode=settings.provided.match_strategy_mode,
         dsl_matcher=dsl_matcher,
         llm_matcher=llm_matcher,
+        catalog=learner.catalog,
         llm_timeout_s=settings.provided.llm_timeout_s,
     )
     explain = providers.Singleton(
@@ -235,6 +236,7 @@ class IncorporatorContainer(containers.DeclarativeContainer):
         mode=settings.provided.match_strategy_mode,
         dsl_matcher=dsl_matcher,
         llm_matcher=llm_matcher,
+        catalog=learner.catalog,
         llm_timeout_s=settings.provided.llm_timeout_s,
         allowed=settings.provided.allowed_actions,
     )

@@ -20,7 +20,10 @@ _OLD_S = 300.0
 
 
 class LearnerReadiness(Readiness):
-    """The object store, and what is derived from it."""
+    """The object store, and what is derived from it.
+
+    While the embedder fails, rules with a text match go on; with vectors of another one nothing is right.
+    """
 
     def __init__(self, *, store: LessonStore, catalog: Catalog) -> None:
         self._store = store
@@ -29,11 +32,12 @@ class LearnerReadiness(Readiness):
     async def __call__(self) -> Sequence[Check]:
         async def reach() -> None:
             await self._store.revision()
+            await self._store.check_writes()
 
         derived = self._catalog.problems
         checks = [
             Check(name="object_store", problem=await problem_of(reach)),
-            Check(name="embedder", problem=derived.get("embedder")),
+            Check(name="embedder", problem=derived.get("embedder"), vital=self._catalog.is_of_another_embedder),
         ]
         checks += [Check(name=name, problem=derived.get(name), vital=False) for name in ("vectors", "lessons_folder")]
         return checks
@@ -56,6 +60,7 @@ class IncorporatorReadiness(Readiness):
             oldest = await self._outbox.oldest_pending()
             if oldest is not None:
                 waiting.append((self._clock.now() - oldest).total_seconds())
+            await self._outbox.check_writes()
 
         self._rules.current()
         feedback = Check(name="feedback_database", problem=await problem_of(reach))

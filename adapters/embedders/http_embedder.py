@@ -14,6 +14,7 @@ from adapters.api_calls import HEADER_SAFE, ApiCalls
 from adapters.circuit_breaker import CircuitBreaker
 from adapters.embedders.calibration import measured_floor, texts_to_calibrate_with
 from adapters.embedders.embeddings_api import EmbeddingsApi
+from adapters.embedders.last_failure import LastFailure
 from adapters.embedders.numpy_means import NumpyMeans
 from adapters.embedders.unit_vectors import unit_vectors
 from adapters.per_event_loop import PerEventLoop
@@ -59,6 +60,7 @@ class HttpEmbedder(NumpyMeans):
         self._dimension: int | None = None
         self._floor: float | None = None
         self._opening = anyio.Lock()
+        self._last = LastFailure()
 
     @property
     def name(self) -> str:
@@ -76,6 +78,9 @@ class HttpEmbedder(NumpyMeans):
     def relevance_floor(self) -> float:
         """Measured when the model is first reached: see `calibration`. 0 until then."""
         return self._floor or 0.0
+
+    def problem(self) -> str | None:
+        return self._last.detail
 
     async def open(self) -> None:
         if self._floor is not None:
@@ -104,10 +109,13 @@ class HttpEmbedder(NumpyMeans):
         async def attempt() -> NDArray[np.float64]:
             return await (await self._clients.current()).embeddings(texts)
 
-        deadline = anyio.current_time() + self._timeout_s
-        matrix = await self._calls(attempt, deadline=deadline, timeout_s=self._timeout_s)
-        self._check(matrix)
-        return await to_thread.run_sync(unit_vectors, matrix, _WHAT)
+        if (refused := self._calls.problem()) is not None:
+            raise EmbedderUnavailable(refused)
+        with self._last.noted():
+            deadline = anyio.current_time() + self._timeout_s
+            matrix = await self._calls(attempt, deadline=deadline, timeout_s=self._timeout_s)
+            self._check(matrix)
+            return await to_thread.run_sync(unit_vectors, matrix, _WHAT)
 
     def _check(self, matrix: NDArray[np.float64]) -> None:
         """The first answer tells the dimension; another one later on would make vectors that cannot be compared."""

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
 from adapters.embedders.calibration import measured_floor, texts_to_calibrate_with
+from adapters.embedders.last_failure import LastFailure
 from adapters.embedders.numpy_means import NumpyMeans
 from adapters.embedders.onnx_folder import SentenceModel, find_model
 from adapters.embedders.unit_vectors import unit_vectors
@@ -31,6 +32,7 @@ class OnnxEmbedder(NumpyMeans):
         self._floor = self._model.relevance_floor
         self._turns = OneAtATime()
         self._session: OnnxSession | None = None
+        self._last = LastFailure()
 
     @property
     def name(self) -> str:
@@ -44,6 +46,9 @@ class OnnxEmbedder(NumpyMeans):
     def relevance_floor(self) -> float:
         """The packaged model's, or what `open` measures for another one: see `calibration`. 0 until then."""
         return self._floor or 0.0
+
+    def problem(self) -> str | None:
+        return self._last.detail
 
     async def open(self) -> None:
         """Loads the model."""
@@ -62,6 +67,10 @@ class OnnxEmbedder(NumpyMeans):
         return [vectors[at] for at in range(len(texts))]
 
     def _embed(self, texts: Sequence[str]) -> list[bytes]:
+        with self._last.noted():
+            return self._computed(texts)
+
+    def _computed(self, texts: Sequence[str]) -> list[bytes]:
         if self._session is None:
             self._session = self._loaded()
         try:

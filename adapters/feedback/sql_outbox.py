@@ -147,6 +147,9 @@ class SqlOutbox(Outbox):
         statement = select(func.min(table.c.created_at)).where(table.c.state == _PENDING)
         return await self._database.read(lambda connection: connection.execute(statement).scalar())
 
+    async def check_writes(self) -> None:
+        await self._database.check_writes()
+
 
 def _reached(column: Column[datetime], now: datetime) -> ColumnElement[bool]:
     """Whether a moment has come; one that is further away than any wait is of a clock that was put back since."""

@@ -138,6 +138,9 @@ class SqlLessonStore(LessonStore):
     async def revision(self) -> int:
         return await self._database.read(current_revision)
 
+    async def check_writes(self) -> None:
+        await self._database.check_writes()
+
     async def changes_since(self, revision: int, embedder: str, limit: int) -> CatalogDelta:
         return await self._database.read(lambda connection: changes_since(connection, revision, embedder, limit))
 

@@ -14,9 +14,10 @@ from sqlalchemy.exc import DBAPIError
 from adapters.sql.dialects import parse_dsn
 from adapters.sql.engine import CommitInDoubt, Engine, Work
 from adapters.sql.engines import open_engine
-from adapters.sql.faults import is_lost, reason, remedy, should_try_again
+from adapters.sql.faults import LastingFault, is_lost, reason, remedy, should_try_again
 from adapters.sql.opened_file import FileGone
 from adapters.sql.schema import Schema, SchemaState, bring_up_to_date, check, upgrade
+from adapters.sql.write_check import WriteCheck
 from domain.errors import StoreUnavailable
 
 _T = TypeVar("_T")
@@ -46,6 +47,7 @@ class Database:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._ready: asyncio.Task[None] | None = None
         self._running: set[asyncio.Task[Any]] = set()
+        self._write_check = WriteCheck(schema, self.write)
 
     @property
     def name(self) -> str:
@@ -84,6 +86,10 @@ class Database:
             self._running.add(task)
         try:
             return await self._in_time(lambda: engine.transaction(work, writes=writes), self._deadline_s)
+        except LastingFault as fault:
+            if writes:
+                self._write_check.failed(fault)
+            raise
         finally:
             self._running.discard(task)
 
@@ -100,6 +106,10 @@ class Database:
         engine = self._opened()
         work = partial(check, schema=self._schema)
         return await self._in_time(lambda: engine.transaction(work, writes=False), self._deadline_s)
+
+    async def check_writes(self) -> None:
+        """Raises `StoreUnavailable` where it takes no writes until somebody mends it; see `WriteCheck`."""
+        await self._write_check()
 
     async def upgrade(self) -> SchemaState:
         """Runs the migrations that are missing, however long they take.
@@ -155,7 +165,7 @@ class Database:
                 f"{self.name} is out of reach: its file {error} while this process had it open, and nothing more is "
                 "stored there. Stop every process that uses it, see that the right file is in place, and start again"
             )
-            raise StoreUnavailable(text) from error
+            raise LastingFault(text) from error
         except Exception as error:
             why = reason(error)
             if why is None:
@@ -163,7 +173,7 @@ class Database:
             what_to_do = remedy(why)
             if what_to_do is None:
                 raise StoreUnavailable(f"{self.name} cannot be used just now ({why}): try again shortly") from error
-            raise StoreUnavailable(f"{self.name} cannot be used ({why}): {what_to_do}") from error
+            raise LastingFault(f"{self.name} cannot be used ({why}): {what_to_do}") from error
 
 
 async def _again(attempt: Callable[[], Awaitable[_T]]) -> _T:

@@ -10,6 +10,8 @@ import asyncio
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
+from domain.errors import StoreUnavailable
+
 #: Two transactions were in each other's way: the whole of this one may be repeated.
 _TRY_AGAIN: dict[str | int, str] = {
     "40001": "serialisation failure",
@@ -43,6 +45,8 @@ _AWAY_CLASSES: dict[str, str] = {
 }
 _AWAY_CODES: dict[int, str] = {
     1021: "its disk is full",
+    1026: "its disk fails",
+    1036: "it takes no writes",
     1040: "it has too many connections",
     1041: "it is out of memory",
     1044: "it refuses access",
@@ -55,6 +59,7 @@ _AWAY_CODES: dict[int, str] = {
     1226: "it has too many connections",
     1290: "it takes no writes",
     1317: "the connection was ended",
+    1792: "it takes no writes",
     1836: "it takes no writes",
     1927: "the connection was ended",
     1969: "it took too long",
@@ -93,14 +98,21 @@ _REMEDIES: dict[str, str] = {
     "there is no such database": "create it, or correct its address",
     "its tables are gone": "see that the right database is in place, and start again",
     "its tables are gone: was its file replaced?": "see that the right file is in place, and start again",
+    "it takes no writes": "correct its address, or end what makes its server read-only",
     "its disk is full": "make room there",
     "the disk is full": "make room there",
     "its file cannot be opened": "correct its address, or the rights to the file and its folder",
     "its file cannot be written": "correct the rights to the file and its folder",
     "its file is not a database": "correct its address",
     "its file is damaged": "restore it from a backup",
+    "its disk fails": "see its server's log",
+    "the disk fails": "see the system's log, and whether the file system is read-only",
     "it is damaged": "restore it from a backup",
 }
+
+
+class LastingFault(StoreUnavailable):
+    """The database cannot be used until somebody mends it."""
 
 
 def should_try_again(error: Exception) -> bool:

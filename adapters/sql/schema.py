@@ -10,20 +10,26 @@ from pathlib import Path
 
 import msgspec
 from sqlalchemy import Column, Connection, MetaData, String, Table, inspect, text
+from sqlalchemy.exc import DBAPIError
 
 from adapters.sql.dialects import OPTIONS, lock_for_migration, unlock_after_migration
-from adapters.sql.tables import FEEDBACK, LESSONS
+from adapters.sql.faults import reason, should_try_again
+from adapters.sql.tables import FEEDBACK, LESSONS, feedback_requests, lesson_requests
 from domain.errors import InvalidConfiguration
 
 _MIGRATIONS = Path(__file__).parent / "migrations"
 
 
 class Schema(msgspec.Struct, frozen=True, kw_only=True):
-    """One kind of database: its name, what people call it, its tables, and its revisions, oldest first."""
+    """One kind of database: its name, what people call it, its tables, and its revisions, oldest first.
+
+    `requests` is the one of its tables that keeps idempotency records.
+    """
 
     name: str
     title: str
     metadata: MetaData
+    requests: Table
     revisions: tuple[str, ...]
 
     @property
@@ -42,22 +48,34 @@ class Schema(msgspec.Struct, frozen=True, kw_only=True):
 class SchemaState(msgspec.Struct, frozen=True, kw_only=True):
     """At which revision a database is (None: it has none of our tables), and which one this program needs.
 
-    A revision that `is_known` is no later one than this program's.
+    A revision that `is_known` is no later one than this program's. `in_the_way` says which table of somebody else's has
+    the name of one of ours, and what to do.
     """
 
     title: str
     current: str | None
     needed: str
     is_known: bool = True
+    in_the_way: str | None = None
 
     @property
     def is_up_to_date(self) -> bool:
         return self.current == self.needed
 
 
-OBJECT_STORE = Schema(name="lessons", title="the object store", metadata=LESSONS, revisions=("lessons_0001",))
+OBJECT_STORE = Schema(
+    name="lessons",
+    title="the object store",
+    metadata=LESSONS,
+    requests=lesson_requests,
+    revisions=("lessons_0001",),
+)
 FEEDBACK_DATABASE = Schema(
-    name="feedback", title="the feedback database", metadata=FEEDBACK, revisions=("feedback_0001",)
+    name="feedback",
+    title="the feedback database",
+    metadata=FEEDBACK,
+    requests=feedback_requests,
+    revisions=("feedback_0001",),
 )
 
 
@@ -72,13 +90,20 @@ def current_revision(connection: Connection, schema: Schema) -> str | None:
 def check(connection: Connection, schema: Schema) -> SchemaState:
     """At which revision the database is, and which one is needed."""
     current = current_revision(connection, schema)
-    return SchemaState(title=schema.title, current=current, needed=schema.head, is_known=schema.knows(current))
+    return SchemaState(
+        title=schema.title,
+        current=current,
+        needed=schema.head,
+        is_known=schema.knows(current),
+        in_the_way=_in_the_way(connection, schema) if current is None else None,
+    )
 
 
 def bring_up_to_date(connection: Connection, schema: Schema) -> None:
     """Creates what is missing in a new database, or in a SQLite file of an older version, in the caller's transaction.
 
-    Raises `InvalidConfiguration` for a server's database that is older, and for one that is newer than this program.
+    Raises `InvalidConfiguration` for a server's database that is older, for one that is newer than this program, and
+    for one that has a table of somebody else's in the way.
     """
     lock_for_migration(connection, schema.name)
     try:
@@ -97,7 +122,7 @@ def bring_up_to_date(connection: Connection, schema: Schema) -> None:
 def upgrade(connection: Connection, schema: Schema) -> SchemaState:
     """Runs the migrations that are missing, one process at a time, in the caller's transaction.
 
-    Raises `InvalidConfiguration` for a database that is newer than this program.
+    Raises `InvalidConfiguration` for a database that is newer than this program, or has a table in the way.
     """
     lock_for_migration(connection, schema.name)
     try:
@@ -115,10 +140,28 @@ def _check_known(current: str | None, schema: Schema) -> None:
         )
 
 
+def _in_the_way(connection: Connection, schema: Schema) -> str | None:
+    """Which table has the name of one of ours, though this program has made none here, and what to do.
+
+    The table of versions is made before all others, and looked for after them: another process may be making them now.
+    """
+    looking = inspect(connection)
+    found = next((name for name in schema.metadata.tables if looking.has_table(name)), None)
+    if found is None or inspect(connection).has_table(schema.version_table):
+        return None
+    return (
+        f"{schema.title} cannot be in the database {connection.engine.url.database}: there is a table {found} which "
+        f"this program did not make (there is no {schema.version_table}). Name another database in its address, or "
+        "rename that table; nothing was changed"
+    )
+
+
 def _migrate(connection: Connection, schema: Schema, current: str | None) -> None:
     if current == schema.head:
         return
     _check_known(current, schema)
+    if current is None and (in_the_way := _in_the_way(connection, schema)) is not None:
+        raise InvalidConfiguration(in_the_way)
     version = Column("version_num", String(32), primary_key=True)
     Table(schema.version_table, MetaData(), version, **OPTIONS).create(connection, checkfirst=True)
     from alembic import command  # noqa: PLC0415 - 200 ms that a start on an existing database does not need
@@ -130,4 +173,13 @@ def _migrate(connection: Connection, schema: Schema, current: str | None) -> Non
     config.set_main_option("path_separator", "os")
     config.attributes["connection"] = connection
     config.attributes["schema"] = schema
-    command.upgrade(config, "head")
+    try:
+        command.upgrade(config, "head")
+    except DBAPIError as error:
+        if reason(error) is not None or should_try_again(error):
+            raise
+        raise InvalidConfiguration(
+            f"the tables of {schema.title} cannot be made in the database {connection.engine.url.database} "
+            f"({type(error.orig).__name__}): something else there may have one of their names. Name another database "
+            "in its address"
+        ) from error

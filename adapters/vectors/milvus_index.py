@@ -41,6 +41,9 @@ class MilvusIndex(VectorIndex):
         self._calls = RemoteCalls(WHAT, explain)
         self._state: State | None = None
 
+    async def reach(self) -> None:
+        await self._call(_SEARCH_S, lambda connection: connection.ask("list_collections"))
+
     async def prepare(self, embedder: str, dimension: int) -> int:
         made_for = MadeFor(embedder, dimension)
         self._state = await self._call(_OPEN_S, lambda connection: changes.opened(connection, made_for))

@@ -48,6 +48,9 @@ class PgvectorIndex(VectorIndex):
         self._state: State | None = None
         self._is_indexed = False
 
+    async def reach(self) -> None:
+        await self._read(lambda connection: connection.execute("SELECT 1"))
+
     async def prepare(self, embedder: str, dimension: int) -> int:
         made_for = MadeFor(embedder, dimension)
         self._state = await self._transaction(_OPEN_S, lambda connection: changes.opened(connection, made_for))

@@ -197,6 +197,10 @@ class Outbox(Protocol):
     async def oldest_pending(self) -> datetime | None:
         """When the oldest row that is still pending was written."""
 
+    async def check_writes(self) -> None:
+        """Raises `StoreUnavailable` where nothing can be stored until somebody mends it; one that is busy passes."""
+        return  # for those that cannot tell
+
 
 class EscalationTarget(Protocol):
     """Where one path's escalations go: the Learner in this process, or an external service."""

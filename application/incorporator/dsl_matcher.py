@@ -96,11 +96,13 @@ class DslMatcher:
         if one is None:
             one = known[problem_type] = _LookUp(of_type)
         if not one.is_known(every=every):
-            async with one.turn:
-                while not one.is_known(every=every):
-                    await one.go_on(self._search)
-            if not one.lasts:
-                known.pop(problem_type, None)
+            try:
+                async with one.turn:
+                    while not one.is_known(every=every):
+                        await one.go_on(self._search)
+            finally:
+                if not one.lasts and known.get(problem_type) is one:
+                    del known[problem_type]
         return one
 
 

@@ -9,6 +9,7 @@ import msgspec
 from application.incorporator.budget import LlmBudget
 from application.incorporator.dsl_matcher import DslMatcher, RuleHit
 from application.incorporator.llm_matcher import LlmMatcher
+from application.learner.catalog import Catalog
 from application.learner.search import Found
 from domain.errors import EmbedderMismatch, EmbedderUnavailable, VectorsUnavailable
 from domain.incorporator.match import FallbackReason, MatcherName, MatchResult, StrategyMode, better, matched
@@ -48,16 +49,25 @@ class ExplainMatch:
         mode: StrategyMode,
         dsl_matcher: DslMatcher,
         llm_matcher: LlmMatcher,
+        catalog: Catalog,
         llm_timeout_s: float,
         allowed: AllowedActions = ANY_ACTION,
     ) -> None:
         self._mode = mode
         self._dsl = dsl_matcher
         self._llm = llm_matcher
+        self._catalog = catalog
         self._llm_timeout_s = llm_timeout_s
         self._allowed = allowed
 
     async def __call__(self, query: QueryInput, *, with_llm: bool = False) -> Explanation:
+        budget = LlmBudget(self._llm_timeout_s) if with_llm else None
+        while True:
+            told = await self._explained(query, budget)
+            if told.match is None or budget is None or await self._catalog.still_has(told.match.raw_payload):
+                return told
+
+    async def _explained(self, query: QueryInput, budget: LlmBudget | None) -> Explanation:
         notes: list[str] = []
         hits: Sequence[RuleHit] = ()
         if self._mode is not StrategyMode.LLM_ONLY:
@@ -69,7 +79,7 @@ class ExplainMatch:
         found = await self._similar(query, notes)
         applied = next((hit for hit in hits if hit.excluded is None), None)
         by_dsl = applied.match if applied else None
-        match = await self._decided(query, by_dsl, found, with_llm, notes)
+        match = await self._decided(query, by_dsl, found, budget, notes)
         if match is not None and dsl_action(match.raw_payload) != dsl_action(match.raw_payload, self._allowed):
             notes.append(
                 "the lesson's action is not among MG_ALLOWED_ACTIONS: an invoke asks the model for one that is"
@@ -91,15 +101,20 @@ class ExplainMatch:
             return ()
 
     async def _decided(
-        self, query: QueryInput, dsl: MatchResult | None, found: Sequence[Found], with_llm: bool, notes: list[str]
+        self,
+        query: QueryInput,
+        dsl: MatchResult | None,
+        found: Sequence[Found],
+        budget: LlmBudget | None,
+        notes: list[str],
     ) -> MatchResult | None:
-        """As `Match` decides, with the top hit in the model's place where that is not asked."""
+        """As `Match` decides; without a budget the model is not asked, and the top hit stands in its place."""
         if self._mode is StrategyMode.DSL_ONLY or (self._mode is StrategyMode.DSL_THEN_LLM and dsl is not None):
             return dsl
         if not found:
             return dsl
-        if with_llm:
-            llm = await self._llm.choose(query, found, LlmBudget(self._llm_timeout_s))
+        if budget is not None:
+            llm = await self._llm.choose(query, found, budget)
         else:
             notes.append("the language model was not asked (add ?llm=true): the top hit stands in for its choice")
             llm = matched(found[0].copy, MatcherName.LLM, found[0].hit.similarity)

@@ -13,17 +13,18 @@ from application.incorporator.record import RecordFeedback
 from application.learner.catalog import Catalog
 from application.shared.ports import IdempotencyRecord
 from domain.errors import NoMatch
-from domain.incorporator.outcome import ApplierOutcome
+from domain.incorporator.outcome import ApplierOutcome, Source
 from domain.incorporator.query import QueryInput
 
 
 class Invoke:
     """Answers what to do about a problem, once that selection is durable.
 
-    Decisions on lessons do not wait for the language model: where one has taken back or replaced the lesson meanwhile,
-    the problem is matched anew, with the time that is left for the model.
+    Where a decision has taken back or replaced the lesson while the language model put it into words, the problem is
+    matched anew, as `Match` does.
 
-    Raises `NoMatch`, `StoreUnavailable`, `Overloaded`, `KeyReused`, and what `Match` raises.
+    Raises `NoMatch`, `StoreUnavailable`, `Overloaded`, `KeyReused`, `AnswerErased`, `RequestInProgress`, and what
+    `Match` raises.
     """
 
     def __init__(
@@ -60,5 +61,5 @@ class Invoke:
                     f"no promoted lesson applies to problem_type {query.problem_type!r}: go on as you would without one"
                 )
             outcome = await self._apply(match, query, budget)
-            if not budget.is_used or await self._catalog.still_has(match.raw_payload):
+            if outcome.source is Source.DSL or await self._catalog.still_has(match.raw_payload):
                 return await self._record(query, match, outcome, request)

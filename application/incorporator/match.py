@@ -9,6 +9,7 @@ import anyio
 from application.incorporator.budget import LlmBudget
 from application.incorporator.dsl_matcher import DslMatcher
 from application.incorporator.llm_matcher import LlmMatcher
+from application.learner.catalog import Catalog
 from domain.errors import EmbedderMismatch, EmbedderUnavailable, VectorsUnavailable
 from domain.incorporator.match import MatchResult, StrategyMode, better
 from domain.incorporator.query import QueryInput
@@ -17,20 +18,36 @@ from domain.incorporator.query import QueryInput
 class Match:
     """The lesson that applies to the query, or None.
 
+    Decisions on lessons do not wait for the language model: where one has taken back or replaced the lesson while the
+    model was asked, the query is matched anew, with the time that is left for the model.
+
     Raises `StoreUnavailable`; also `VectorsUnavailable`, `EmbedderUnavailable` and `EmbedderMismatch`, unless the DSL
     matcher has a match.
     """
 
     def __init__(
-        self, *, mode: StrategyMode, dsl_matcher: DslMatcher, llm_matcher: LlmMatcher, llm_timeout_s: float
+        self,
+        *,
+        mode: StrategyMode,
+        dsl_matcher: DslMatcher,
+        llm_matcher: LlmMatcher,
+        catalog: Catalog,
+        llm_timeout_s: float,
     ) -> None:
         self._mode = mode
         self._dsl = dsl_matcher
         self._llm = llm_matcher
+        self._catalog = catalog
         self._llm_timeout_s = llm_timeout_s
 
     async def __call__(self, query: QueryInput, budget: LlmBudget | None = None) -> MatchResult | None:
         budget = budget or LlmBudget(self._llm_timeout_s)
+        while True:
+            match = await self._matched(query, budget)
+            if match is None or not budget.is_used or await self._catalog.still_has(match.raw_payload):
+                return match
+
+    async def _matched(self, query: QueryInput, budget: LlmBudget) -> MatchResult | None:
         match self._mode:
             case StrategyMode.DSL_ONLY:
                 return await self._dsl(query)

@@ -15,7 +15,7 @@ from domain.incorporator.query import QueryInput
 class RecordFeedback:
     """Stores one durable entry and moves its lesson's counters.
 
-    Raises `StoreUnavailable`, `Overloaded`, `KeyReused`.
+    Raises `StoreUnavailable`, `Overloaded`, `KeyReused`, `AnswerErased`, `RequestInProgress`.
     """
 
     def __init__(self, *, store: FeedbackStore, new_id: IdFactory) -> None:

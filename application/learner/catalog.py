@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
+from contextlib import suppress
 
 import anyio
 import msgspec
@@ -27,7 +28,7 @@ from application.learner.ports import (
 )
 from application.learner.vectors_in_step import VectorsInStep
 from application.shared.ports import Embedder
-from domain.errors import EmbedderMismatch, StoreUnavailable
+from domain.errors import EmbedderMismatch, EmbedderUnavailable, StoreUnavailable
 from domain.learner.lesson import Bin, PromotedLesson
 
 _log = logging.getLogger(__name__)
@@ -85,11 +86,12 @@ class Catalog:
     def problems(self) -> dict[str, str]:
         """What is wrong with derived data, and why; empty when all is well.
 
-        `vectors` and `lessons_folder` are behind; `embedder`: the stored vectors are another one's.
+        `vectors` and `lessons_folder` are behind; `embedder`: the stored vectors are another one's, or its last
+        call failed.
         """
         found = {
             "vectors": self._vectors.problem,
-            "embedder": self._vectors.mismatch,
+            "embedder": self._vectors.mismatch or self._embedder.problem(),
             "lessons_folder": self._files.problem,
         }
         return {name: why for name, why in found.items() if why is not None}
@@ -106,6 +108,11 @@ class Catalog:
         await self.refresh()
         promotion = self._promotions.get(copy.id)
         return promotion is not None and promotion.version <= copy.version
+
+    @property
+    def is_of_another_embedder(self) -> bool:
+        """Whether the stored vectors are known to be another embedder's."""
+        return self._vectors.mismatch is not None
 
     def check_embedder(self) -> None:
         """Raises `EmbedderMismatch` where the stored vectors are known to be another embedder's."""
@@ -153,6 +160,7 @@ class Catalog:
             self._edition += portions
         finally:
             await self._files.catch_up()
+        await self._try_embedder()
 
     async def reindex(self, told: Callable[[int, int], None] = lambda _done, _of: None) -> int:
         """Embeds every promoted copy with this embedder and rebuilds the vector index; how many lessons that were.
@@ -163,6 +171,12 @@ class Catalog:
         count = await self._vectors.rebuild(told)
         self._edition += 1
         return count
+
+    async def _try_embedder(self) -> None:
+        """One that failed is asked again, so that its return is known also where nobody searches."""
+        if self._embedder.problem() is not None:
+            with suppress(EmbedderUnavailable):
+                await self._embedder.embed(["a text to see whether it works"])
 
     async def _ask(self) -> None:
         try:

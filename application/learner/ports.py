@@ -166,6 +166,10 @@ class LessonStore(Protocol):
     async def revision(self) -> int:
         """The catalog revision: it moves with every change of a promoted copy, in that change's transaction."""
 
+    async def check_writes(self) -> None:
+        """Raises `StoreUnavailable` where nothing can be stored until somebody mends it; one that is busy passes."""
+        return  # for those that cannot tell
+
     @abstractmethod
     async def changes_since(self, revision: int, embedder: str, limit: int) -> CatalogDelta:
         """Up to `limit` changes after `revision`, oldest first; `complete` is False while there are more.
@@ -214,6 +218,10 @@ class VectorHit(msgspec.Struct, frozen=True, kw_only=True):
 
 class VectorIndex(Protocol):
     """The nearest lessons of a query vector. Every method raises `VectorsUnavailable` where the index is away."""
+
+    async def reach(self) -> None:
+        """Passes where the index can be reached. Makes nothing."""
+        return  # for those that are in the process
 
     @abstractmethod
     async def prepare(self, embedder: str, dimension: int) -> int:

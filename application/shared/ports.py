@@ -110,6 +110,10 @@ class Embedder(Protocol):
         Computed in batches and off the event loop. Raises `EmbedderUnavailable`.
         """
 
+    def problem(self) -> str | None:
+        """Why its last call failed, or None where that succeeded, or none was made yet."""
+        return None  # for those that cannot fail
+
     @abstractmethod
     def mean(self, vectors: Sequence[bytes], weights: Sequence[int]) -> bytes:
         """The weighted mean of vectors of this embedder (one at least), of length 1 again; zeros where it is 0."""

@@ -51,8 +51,10 @@ async def check_tables(database: Database, store: Store, *, may_migrate: bool) -
     `StoreUnavailable` where it does not answer.
     """
     state = await database.check()
-    if state.is_up_to_date or (may_migrate and state.is_known):
+    if state.is_up_to_date or (may_migrate and state.is_known and state.in_the_way is None):
         return
+    if state.in_the_way is not None:
+        raise Failure(f"{state.in_the_way} ({store.value})", ExitCode.USAGE)
     found = "no tables" if state.current is None else f"the tables of schema revision {state.current}"
     message = (
         f"{database.name} ({store.value}) has {found}, and this program needs those of {state.needed}: "

@@ -87,7 +87,7 @@ def check(context: typer.Context, as_json: AsJson = False) -> None:
     """Tell whether the schemas are those that this program needs. Changes nothing.
 
     Object store and feedback database (MG_TIDB_DSN, MG_FEEDBACK_TIDB_DSN), where they are, not with --url. The exit
-    code is 1 where one is missing, older or newer, 3 where one does not answer.
+    code is 1 where one is missing, older, newer or unusable, 3 where one does not answer.
     """
     Session.of(context).stores_only("db check")
     from entrypoints.cli.checks.databases import Databases  # noqa: PLC0415 - loads the adapters
@@ -149,6 +149,7 @@ def _report(states: Sequence[DatabaseState], *, as_json: bool) -> None:
         print_table(["Database", "State", "Revision", "Needed", "Address"], rows)
     wrong = [one for one in states if one.state.value != "up_to_date"]
     if problems := [one.problem for one in wrong if one.problem]:
-        raise Failure("; ".join(problems), ExitCode.UNREACHABLE)
+        away = any(one.state.value == "unreachable" for one in wrong)
+        raise Failure("; ".join(problems), ExitCode.UNREACHABLE if away else ExitCode.NO)
     if wrong:
         raise Failure(f"not up to date: {', '.join(one.name for one in wrong)}", ExitCode.NO)

@@ -120,6 +120,9 @@ class FakeLessonStore(Reachable, LessonStore):
         await self.reached("revision")
         return self._revision
 
+    async def check_writes(self) -> None:
+        await self.reached("check_writes")
+
     async def changes_since(self, revision: int, embedder: str, limit: int) -> CatalogDelta:
         await self.reached("changes_since")
         moved = sorted((at, lesson_id) for lesson_id, at in self._moved.items() if at > revision)

@@ -130,10 +130,18 @@ class Incorporator:
         self.dsl_matcher = DslMatcher(rules=self.rules, search=self.learner.search, catalog=self.learner.catalog)
         self.llm_matcher = LlmMatcher(search=self.learner.search, llm=self.llm, floors=floors)
         self.match = Match(
-            mode=mode, dsl_matcher=self.dsl_matcher, llm_matcher=self.llm_matcher, llm_timeout_s=llm_timeout_s
+            mode=mode,
+            dsl_matcher=self.dsl_matcher,
+            llm_matcher=self.llm_matcher,
+            catalog=self.learner.catalog,
+            llm_timeout_s=llm_timeout_s,
         )
         self.explain = ExplainMatch(
-            mode=mode, dsl_matcher=self.dsl_matcher, llm_matcher=self.llm_matcher, llm_timeout_s=llm_timeout_s
+            mode=mode,
+            dsl_matcher=self.dsl_matcher,
+            llm_matcher=self.llm_matcher,
+            catalog=self.learner.catalog,
+            llm_timeout_s=llm_timeout_s,
         )
         self.apply = Apply(llm=self.llm, llm_timeout_s=llm_timeout_s, clock=self.clock, new_id=self.new_id)
         self.record = RecordFeedback(store=self.store, new_id=self.new_id)

@@ -103,7 +103,9 @@ def test_a_full_disk_is_answered_503_and_the_service_goes_on_when_there_is_room(
                 if refused > 5:
                     break
         assert client.get("/feedback/", params={"limit": "1"}).status_code == 200
+        unready = client.get("/health/ready")
         (small_disk / "ballast").unlink()
+        until(lambda: client.get("/health/ready").status_code == 200, 20)
         back = time.monotonic()
         until(lambda: client.post("/incorporator/invoke", json=query("after")).status_code == 200, 20)
         slow = time.monotonic() - back > RECOVERY_S
@@ -114,6 +116,8 @@ def test_a_full_disk_is_answered_503_and_the_service_goes_on_when_there_is_room(
         kept = {entry["transaction_log_ref"] for entry in books.entries}
         wrong = books.wrong()
     assert refused
+    assert unready.status_code == 503
+    assert "disk" in unready.json()["detail"]
     assert statuses == {200, 503}, statuses
     tally.add(
         Count(

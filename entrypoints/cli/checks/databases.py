@@ -15,12 +15,13 @@ from entrypoints.settings import Settings
 
 
 class State(str, Enum):
-    """`newer`: of a program newer than this one."""
+    """`newer`: of a program newer than this one. `unusable`: it takes no writes, or has a table of somebody else's."""
 
     UP_TO_DATE = "up_to_date"
     MISSING = "missing"
     OLDER = "older"
     NEWER = "newer"
+    UNUSABLE = "unusable"
     UNREACHABLE = "unreachable"
 
 
@@ -49,16 +50,11 @@ class _Checked:
         if is_missing(self._database):
             return self._is(State.MISSING)
         try:
-            revision = (await self._database.check()).current
+            return await self._look()
         except StoreUnavailable as error:
             return self._is(State.UNREACHABLE, problem=error.detail)
         finally:
             await self._database.aclose()
-        if revision is None:
-            return self._is(State.MISSING)
-        if revision == self._schema.head:
-            return self._is(State.UP_TO_DATE, revision)
-        return self._is(State.OLDER if revision in self._schema.revisions else State.NEWER, revision)
 
     async def upgrade(self) -> None:
         check_place(self._database, self._store)
@@ -66,6 +62,20 @@ class _Checked:
             await self._database.upgrade()
         finally:
             await self._database.aclose()
+
+    async def _look(self) -> DatabaseState:
+        found = await self._database.check()
+        if found.in_the_way is not None:
+            return self._is(State.UNUSABLE, problem=found.in_the_way)
+        if found.current is None:
+            return self._is(State.MISSING)
+        if not found.is_up_to_date:
+            return self._is(State.OLDER if found.is_known else State.NEWER, found.current)
+        try:
+            await self._database.check_writes()
+        except StoreUnavailable as error:
+            return self._is(State.UNUSABLE, found.current, problem=error.detail)
+        return self._is(State.UP_TO_DATE, found.current)
 
     def _is(self, state: State, revision: str | None = None, problem: str | None = None) -> DatabaseState:
         return DatabaseState(

@@ -25,9 +25,12 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
 
 
 ADVICE = {
-    "object_store": "Start the database that MG_TIDB_DSN names, or correct the address.",
-    "feedback_database": "Start the database that MG_FEEDBACK_TIDB_DSN names, or correct the address.",
-    "vectors": "Start what MG_VECTOR_DSN names. The index catches up by itself; `memorygrid reindex` rebuilds it.",
+    "object_store": "See that the database which MG_TIDB_DSN names runs and takes writes, or correct the address.",
+    "feedback_database": "See that the database which MG_FEEDBACK_TIDB_DSN names runs and takes writes, or correct the "
+    "address.",
+    "embedder": "See the MG_EMBEDDER settings, and what serves it.",
+    "vectors": "See the embedder, and the vector store if there is one (MG_VECTOR_BACKEND). The index catches up by "
+    "itself; `memorygrid reindex` rebuilds it.",
     "lessons_folder": "Make MG_LESSONS_ROOT a folder that the service can write to. It catches up by itself.",
     "outbox": "See `memorygrid escalations list --state pending`: is the target up, and a service running?",
     "rules": "Put the file right: `memorygrid rules check FILE` tells. Until then the rules before stay in force; "
@@ -45,6 +48,13 @@ def of_check(name: str, problem: str | None, *, vital: bool) -> Finding:
         return Finding(name=name, level=Level.OK, found="in order")
     level = Level.BAD if vital else Level.ATTENTION
     return Finding(name=name, level=level, found=problem, advice=ADVICE.get(name))
+
+
+def of_vectors(problem: str, *, in_memory: bool, vital: bool) -> Finding:
+    """What is wrong with the vector index, where it is known what that is made of."""
+    start = "See what is said of the embedder and the object store" if in_memory else "Start what MG_VECTOR_DSN names"
+    advice = f"{start}. The index catches up by itself; `memorygrid reindex` rebuilds it."
+    return Finding(name="vectors", level=Level.BAD if vital else Level.ATTENTION, found=problem, advice=advice)
 
 
 def of_failed(count: int) -> Finding:

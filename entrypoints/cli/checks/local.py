@@ -13,12 +13,12 @@ from domain.feedback.escalation import State
 from entrypoints.apps import close_incorporator
 from entrypoints.cli.checks.databases import Databases, DatabaseState
 from entrypoints.cli.checks.databases import State as Schema
-from entrypoints.cli.checks.findings import ADVICE, NO_RULES_FILE, Finding, Level, of_check, of_failed
+from entrypoints.cli.checks.findings import ADVICE, NO_RULES_FILE, Finding, Level, of_check, of_failed, of_vectors
 from entrypoints.cli.local import local_container
 from entrypoints.container import IncorporatorContainer
 from entrypoints.escaping import escaped
 from entrypoints.misspelt import misspelt
-from entrypoints.settings import Settings
+from entrypoints.settings import Settings, VectorBackend
 
 _ASK_S = 20.0
 _WORDS = {
@@ -52,6 +52,8 @@ async def check_up(*, ask_llm: bool) -> AsyncIterator[Finding]:
         if lessons:
             async for finding in _derived(container):
                 yield finding
+        elif settings.vector_backend is not VectorBackend.MEMORY:
+            yield await _vectors(container)
         if feedback:
             yield await _outbox(container)
             yield await _failed(container)
@@ -88,24 +90,34 @@ async def _embedder(container: IncorporatorContainer) -> Finding:
     try:
         await embedder.embed(["a text to see whether it works"])
     except MemoryGridError as error:
-        return Finding(name="embedder", level=Level.BAD, found=error.detail, advice="See the MG_EMBEDDER settings.")
+        return of_check("embedder", error.detail, vital=True)
     return Finding(name="embedder", level=Level.OK, found=f"{embedder.name}, {embedder.dimension} dimensions")
+
+
+async def _vectors(container: IncorporatorContainer) -> Finding:
+    """Of an index that nothing can be put into yet: only whether it can be reached."""
+    try:
+        await container.learner.vectors().reach()
+    except MemoryGridError as error:
+        return of_vectors(error.detail, in_memory=False, vital=False)
+    return Finding(name="vectors", level=Level.OK, found="can be reached")
 
 
 async def _derived(container: IncorporatorContainer) -> AsyncIterator[Finding]:
     """What is derived from the object store, once it has caught up."""
     catalog = container.learner.catalog()
+    in_memory = container.settings().vector_backend is VectorBackend.MEMORY
     try:
         await catalog.reconcile()
     except EmbedderMismatch as error:
         yield Finding(name="vectors", level=Level.BAD, found=error.detail, advice="Run `memorygrid reindex`.")
         return
     except MemoryGridError as error:
-        yield of_check("vectors", error.detail, vital=True)
+        yield of_vectors(error.detail, in_memory=in_memory, vital=True)
         return
     behind = catalog.problems.get("vectors")
     yield (
-        of_check("vectors", behind, vital=False)
+        of_vectors(behind, in_memory=in_memory, vital=False)
         if behind
         else Finding(name="vectors", level=Level.OK, found=f"{len(catalog)} promoted lessons")
     )

@@ -169,6 +169,30 @@ async def test_a_dead_embedder_costs_milliseconds_and_is_asked_again_later(
     await embedder.aclose()
 
 
+async def test_how_the_last_call_ended_is_its_problem(api: EmbeddingsStandIn) -> None:
+    embedder = made(api, attempts=1)
+    assert embedder.problem() is None
+    api.will(error(500))
+    refused = await refusal(embedder)
+    assert embedder.problem() == refused.detail
+    for _ in range(3):
+        await refusal(embedder)
+    assert embedder.problem() == refused.detail
+    await embedder.aclose()
+
+
+async def test_a_problem_is_over_with_the_next_call_that_succeeds(
+    api: EmbeddingsStandIn, embedder: HttpEmbedder
+) -> None:
+    await embedder.embed(["a text"])
+    api.will(counting(DIMENSION + 1))
+    refused = await refusal(embedder)
+    assert embedder.problem() == refused.detail
+    api.will(counting())
+    await embedder.embed(["a text"])
+    assert embedder.problem() is None
+
+
 @pytest.mark.parametrize(
     "answer",
     [

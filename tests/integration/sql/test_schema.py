@@ -10,13 +10,14 @@ import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
-from sqlalchemy import Connection, TableClause, column, delete, inspect, select, table, update
+from sqlalchemy import Connection, TableClause, column, delete, inspect, select, table, text, update
 
 from adapters.sql import migrations
 from adapters.sql.database import Database
 from adapters.sql.schema import FEEDBACK_DATABASE, OBJECT_STORE, Schema, SchemaState
 from adapters.sql.tables import catalog_state
 from domain.errors import InvalidConfiguration
+from tests.servers.postgres import PostgresServer
 
 SCHEMAS = [pytest.param(one, id=one.name) for one in (OBJECT_STORE, FEEDBACK_DATABASE)]
 ROOT = Path(__file__).parents[3]
@@ -93,6 +94,7 @@ async def test_a_servers_database_of_an_older_version_asks_for_an_upgrade(server
         name="feedback",
         title="the feedback database",
         metadata=FEEDBACK_DATABASE.metadata,
+        requests=FEEDBACK_DATABASE.requests,
         revisions=("feedback_0000", *FEEDBACK_DATABASE.revisions),
     )
     again = Database(server_dsn, older)
@@ -112,6 +114,38 @@ async def test_a_database_of_a_newer_version_asks_for_a_newer_program(dsn: str) 
     with pytest.raises(InvalidConfiguration, match="update the program"):
         await again.upgrade()
     await again.aclose()
+
+
+async def test_a_table_of_somebody_elses_is_told_by_its_name_and_left_as_it_is(dsn: str) -> None:
+    database = Database(dsn, OBJECT_STORE)
+    other = await opened(dsn, FEEDBACK_DATABASE)
+    await other.write(lambda db: db.execute(text("CREATE TABLE lessons (id INTEGER, teacher VARCHAR(20))")))
+    await other.write(lambda db: db.execute(text("INSERT INTO lessons VALUES (1, 'Ann')")))
+    before = await other.read(lambda db: inspect(db).get_table_names())
+    assert "there is a table lessons which this program did not make" in ((await database.check()).in_the_way or "")
+    for attempt in (database.open, database.upgrade):
+        with pytest.raises(InvalidConfiguration) as refused:
+            await attempt()
+        assert refused.value.detail.startswith("the object store cannot be in the database ")
+        assert "a table lessons" in refused.value.detail
+        assert "Name another database in its address" in refused.value.detail
+    assert await other.read(lambda db: inspect(db).get_table_names()) == before
+    assert await other.read(lambda db: db.execute(text("SELECT * FROM lessons")).all()) == [(1, "Ann")]
+    await database.aclose()
+    await other.aclose()
+
+
+@pytest.mark.engine("postgres")
+async def test_another_thing_with_a_name_that_the_tables_need_is_told_without_sql(
+    postgres_server: PostgresServer,
+) -> None:
+    dsn = postgres_server.create_database("taken_name")
+    postgres_server.run_script("CREATE SEQUENCE ix_lessons_status;", "taken_name")
+    database = Database(dsn, OBJECT_STORE)
+    with pytest.raises(InvalidConfiguration, match=r"cannot be made in the database taken_name \(.*Error\)") as refused:
+        await database.upgrade()
+    assert "CREATE" not in refused.value.detail
+    await database.aclose()
 
 
 @pytest.mark.parametrize("schema", SCHEMAS)

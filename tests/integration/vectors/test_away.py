@@ -213,3 +213,14 @@ def processes_of(server: ServerProcess) -> list[int]:
 def signal_all(processes: list[int], number: signal.Signals) -> None:
     for process in processes:
         os.kill(process, number)
+
+
+async def test_a_store_is_reached_before_anything_is_made_there_and_not_where_it_has_gone(
+    own_server: ServerProcess, kind: Kind
+) -> None:
+    index = kind.open(kind.address(own_server, "reached"))
+    await index.reach()
+    own_server.stop()
+    with pytest.raises(VectorsUnavailable):
+        await index.reach()
+    await index.aclose()

@@ -85,6 +85,7 @@ async def test_the_dry_run_tells_of_an_action_that_is_not_allowed(action: str, t
         mode=StrategyMode.DSL_ONLY,
         dsl_matcher=of.dsl_matcher,
         llm_matcher=of.llm_matcher,
+        catalog=of.learner.catalog,
         llm_timeout_s=5,
         allowed=ALLOWED,
     )

@@ -149,6 +149,62 @@ def test_a_database_of_a_newer_program_is_bad_and_left_alone(stocked: Cli, home:
     assert "Update the program" in stocked("doctor", code=1).stdout
 
 
+def test_a_table_of_somebody_elses_is_refused_by_its_name_and_left_alone(bare_home: Path) -> None:
+    _execute(bare_home, "CREATE TABLE lessons (id INTEGER, teacher TEXT)")
+    cli = Cli()
+    told = [
+        cli("db", "check", code=1).stderr,
+        cli("db", "upgrade", code=2).stderr,
+        " ".join(cli("doctor", code=1).stdout.split()),
+        cli("lessons", "list", code=2).stderr,
+    ]
+    for one in told:
+        assert "a table lessons which this program did not make" in " ".join(one.split())
+        assert "Traceback" not in one
+    assert [one["state"] for one in cli.json("db", "check", code=1)] == ["unusable", "missing"]
+    with sqlite3.connect(bare_home / "memorygrid_lessons.db") as connection:
+        assert connection.execute("SELECT name FROM sqlite_master").fetchall() == [("lessons",)]
+    connection.close()
+
+
+@pytest.mark.parametrize("table", ["lessons", "lesson_log", "lesson_requests"])
+def test_a_database_that_takes_no_writes_is_bad_with_what_to_do(stocked: Cli, home: Path, table: str) -> None:
+    _execute(home, f"DROP TABLE {table}")
+    (found,) = (one for one in stocked.json("doctor", code=1) if one["name"] == "object_store")
+    assert found["level"] == "bad"
+    assert "its tables are gone" in found["found"]
+    assert [one["state"] for one in stocked.json("db", "check", code=1)] == ["unusable", "up_to_date"]
+
+
+@pytest.mark.parametrize("backend", ["pgvector", "milvus"])
+def test_a_vector_store_that_is_away_is_told_before_the_first_start(
+    bare_home: Path, monkeypatch: pytest.MonkeyPatch, backend: str
+) -> None:
+    address = {"pgvector": "postgresql://me:secret@127.0.0.1:1/none", "milvus": "http://127.0.0.1:1"}[backend]
+    monkeypatch.setenv("MG_VECTOR_BACKEND", backend)
+    monkeypatch.setenv("MG_VECTOR_DSN", address)
+    (vectors,) = (one for one in Cli().json("doctor") if one["name"] == "vectors")
+    assert vectors["level"] == "attention"
+    assert "is out of reach" in vectors["found"]
+    assert "MG_VECTOR_DSN" in vectors["advice"]
+    assert "secret" not in str(vectors)
+    assert list(bare_home.iterdir()) == []
+
+
+def test_an_index_in_memory_that_is_behind_names_no_vector_store(
+    stocked: Cli, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _execute(home, "DELETE FROM lesson_vectors")
+    monkeypatch.setenv("MG_EMBEDDER", "http")
+    monkeypatch.setenv("MG_EMBEDDER_URL", "http://127.0.0.1:1")
+    monkeypatch.setenv("MG_EMBEDDER_MODEL", "words")
+    found = {one["name"]: one for one in stocked.json("doctor", code=1)}
+    assert found["embedder"]["level"] == "bad"
+    assert found["vectors"]["level"] == "attention"
+    assert "MG_VECTOR_DSN" not in found["vectors"]["advice"]
+    assert "embedder" in found["vectors"]["advice"]
+
+
 def _execute(home: Path, statement: str) -> None:
     with sqlite3.connect(home / "memorygrid_lessons.db") as connection:
         connection.execute(statement)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
+from adapters.embedders.last_failure import LastFailure
+from domain.errors import EmbedderUnavailable
 from entrypoints.container import IncorporatorContainer
 from entrypoints.readiness import LearnerReadiness
 from entrypoints.settings import Settings
@@ -24,7 +27,7 @@ async def test_where_all_is_well_every_check_says_so() -> None:
     await learner.promoted()
     assert await problems(learner) == {
         "object_store": (True, True),
-        "embedder": (True, True),
+        "embedder": (True, False),
         "vectors": (True, False),
         "lessons_folder": (True, False),
     }
@@ -37,6 +40,43 @@ async def test_an_index_that_became_another_embedders_is_a_vital_problem() -> No
     await other.catalog.reindex()
     await learner.promoted()
     assert (await problems(learner))["embedder"] == (False, True)
+
+
+class HonestEmbedder(UnsteadyEmbedder):
+    """Tells how its last call ended."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._last = LastFailure()
+
+    def problem(self) -> str | None:
+        return self._last.detail
+
+    async def embed(self, texts: Sequence[str]) -> Sequence[bytes]:
+        with self._last.noted():
+            return await super().embed(texts)
+
+
+async def test_an_embedder_that_fails_is_told_without_taking_text_matches_away_until_it_is_back() -> None:
+    embedder = HonestEmbedder()
+    learner = Learner(embedder=embedder)
+    await learner.promoted()
+    embedder.away = True
+    with pytest.raises(EmbedderUnavailable):
+        await embedder.embed(["a question"])
+    assert (await problems(learner))["embedder"] == (False, False)
+    await learner.catalog.reconcile()
+    assert (await problems(learner))["embedder"] == (False, False)
+    embedder.away = False
+    await learner.catalog.reconcile()
+    assert (await problems(learner))["embedder"] == (True, False)
+
+
+async def test_a_store_that_takes_no_writes_is_a_vital_problem() -> None:
+    learner = Learner()
+    await learner.promoted()
+    learner.store.fails = {"check_writes"}
+    assert (await problems(learner))["object_store"] == (False, True)
 
 
 def test_a_rules_file_that_is_set_and_missing_is_a_problem_and_the_default_one_is_none(

@@ -217,6 +217,17 @@ async def test_a_lesson_that_is_taken_back_while_the_model_chooses_is_not_answer
     assert [one.lesson_skill_id for one in await entries(of)] == [other.id]
 
 
+@pytest.mark.parametrize("mode", [StrategyMode.LLM_ONLY, StrategyMode.LLM_THEN_DSL, StrategyMode.BEST_OF_BOTH])
+async def test_neither_a_match_alone_nor_the_dry_run_answers_what_was_taken_back_meanwhile(mode: StrategyMode) -> None:
+    for dry_run in (False, True):
+        of, llm, chosen, other = await decided_upon(mode)
+        llm.will(chooses(chosen.id))
+        llm.meanwhile = [partial(of.learner.decided, chosen, Decision.DISABLE)]
+        told = (await of.explain(query(), with_llm=True)).match if dry_run else await of.match(query())
+        assert told is not None
+        assert told.matched_entity_id == other.id
+
+
 async def test_a_lesson_that_is_taken_back_while_the_model_puts_it_into_words_is_not_answered() -> None:
     of, llm, chosen, other = await decided_upon(StrategyMode.DSL_ONLY)
     llm.will(does())
