@@ -41,6 +41,17 @@ class Stalling(CountingTextIndex):
         return found
 
 
+class Failing(CountingTextIndex):
+    """Fails for one bin."""
+
+    fails: Bin | None = None
+
+    async def containing(self, query: str, bin: Bin | None = None) -> Sequence[TextHit]:
+        if self.fails is not None and bin is self.fails:
+            raise StoreUnavailable("the text index is away")
+        return await super().containing(query, bin)
+
+
 async def incorporator(*rules: DslRule, texts: CountingTextIndex | None = None) -> Incorporator:
     """With one skill that the rule finds."""
     made = Incorporator(*rules, mode=StrategyMode.DSL_ONLY, learner=Learner(texts=texts))
@@ -219,6 +230,18 @@ async def test_while_the_index_is_away_text_matches_count_and_nothing_is_remembe
     assert await of.dsl_matcher(query(problem_type="similar")) is None
     of.learner.vectors.away = False
     assert await of.dsl_matcher(query(problem_type="similar")) is not None
+
+
+async def test_what_was_found_without_similarities_is_not_remembered_where_a_later_rule_fails() -> None:
+    first = DslRule(problem_type="flaky_upload", target_bin=Bin.SKILLS, query="uploads that fail")
+    later = DslRule(problem_type="flaky_upload", target_bin=Bin.KNOWLEDGE, query="pricing")
+    texts = Failing()
+    of = await incorporator(first, later, texts=texts)
+    of.learner.vectors.away, texts.fails = True, Bin.KNOWLEDGE
+    with pytest.raises(StoreUnavailable):
+        await of.dsl_matcher(ASKED)
+    of.learner.vectors.away, texts.fails = False, None
+    assert await of.dsl_matcher(ASKED) is not None
 
 
 async def test_those_who_wait_for_a_look_up_take_what_it_found_even_without_similarities() -> None:
