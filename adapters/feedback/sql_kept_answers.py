@@ -11,5 +11,5 @@ class SqlKeptAnswers(KeptAnswers):
     def __init__(self, *, database: Database) -> None:
         self._database = database
 
-    async def erase_lesson(self, lesson_id: str) -> None:
-        await REQUESTS.blank_mentions_in_portions(self._database, f'"raw_payload":{{"id":"{lesson_id}"')
+    async def erase_mentions(self, text: str) -> None:
+        await REQUESTS.blank_mentions_in_portions(self._database, text)

@@ -103,8 +103,8 @@ class KeptAnswers(Protocol):
     """The answers that are kept for requests which are repeated under their key."""
 
     @abstractmethod
-    async def erase_lesson(self, lesson_id: str) -> None:
-        """Erases the answers that show this lesson's content. A replay then raises `AnswerErased`.
+    async def erase_mentions(self, text: str) -> None:
+        """Erases the answers that hold this text, as it stands in their JSON. A replay then raises `AnswerErased`.
 
         Takes time in proportion to the answers kept, in portions that nobody waits long for. Raises `StoreUnavailable`.
         """

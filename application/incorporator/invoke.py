@@ -12,7 +12,7 @@ from application.incorporator.ports import Misses
 from application.incorporator.record import RecordFeedback
 from application.learner.catalog import Catalog
 from application.shared.ports import IdempotencyRecord
-from domain.errors import NoMatch
+from domain.errors import AnswerErased, NoMatch
 from domain.incorporator.outcome import ApplierOutcome, Source
 from domain.incorporator.query import QueryInput
 
@@ -51,7 +51,7 @@ class Invoke:
         if request is not None:
             earlier = await self._store.answered(request)
             if earlier is not None:
-                return msgspec.json.decode(earlier, type=ApplierOutcome)
+                return await self._again(msgspec.json.decode(earlier, type=ApplierOutcome))
         budget = LlmBudget(self._llm_timeout_s)
         while True:
             match = await self._match(query, budget)
@@ -63,3 +63,9 @@ class Invoke:
             outcome = await self._apply(match, query, budget)
             if outcome.source is Source.DSL or await self._catalog.still_has(match.raw_payload):
                 return await self._record(query, match, outcome, request)
+
+    async def _again(self, outcome: ApplierOutcome) -> ApplierOutcome:
+        """The first outcome, unless its lesson was erased while that was on its way to the store."""
+        if await self._catalog.was_erased(outcome.match_result.matched_entity_id):
+            raise AnswerErased("what was answered under this Idempotency-Key was erased with its lesson")
+        return outcome

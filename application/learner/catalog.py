@@ -28,7 +28,7 @@ from application.learner.ports import (
 )
 from application.learner.vectors_in_step import VectorsInStep
 from application.shared.ports import Embedder
-from domain.errors import EmbedderMismatch, EmbedderUnavailable, StoreUnavailable
+from domain.errors import EmbedderMismatch, EmbedderUnavailable, StoreUnavailable, UnknownLesson
 from domain.learner.lesson import Bin, PromotedLesson
 
 _log = logging.getLogger(__name__)
@@ -113,6 +113,17 @@ class Catalog:
     def is_of_another_embedder(self) -> bool:
         """Whether the stored vectors are known to be another embedder's."""
         return self._vectors.mismatch is not None
+
+    async def was_erased(self, lesson_id: str) -> bool:
+        """Whether a lesson that was matched once is there no more. Raises as `refresh`."""
+        await self.refresh()
+        if lesson_id in self._promotions:
+            return False
+        try:
+            await self._store.get(lesson_id)
+        except UnknownLesson:
+            return True
+        return False
 
     def check_embedder(self) -> None:
         """Raises `EmbedderMismatch` where the stored vectors are known to be another embedder's."""

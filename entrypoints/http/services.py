@@ -13,12 +13,11 @@ import msgspec
 from application.feedback.ports import FeedbackStore, MissStore, Outbox
 from application.feedback.queries import ReadMetrics
 from application.feedback.report import Report
-from application.incorporator.erase import EraseLessonAndAnswers
 from application.incorporator.explain import ExplainMatch
 from application.incorporator.invoke import Invoke
 from application.learner.inject import InjectLessons
 from application.learner.ports import LessonStore
-from application.learner.review import EraseLesson, ReviewLesson
+from application.learner.review import ReviewLesson
 from application.learner.search import SearchLessons
 from application.shared.ports import Clock
 from entrypoints.http.access import AccessPolicy
@@ -38,13 +37,21 @@ class Readiness(Protocol):
         """The present state of everything that requests depend on. Bounded in time; never raises."""
 
 
+class Erase(Protocol):
+    """`EraseLesson`, or `EraseLessonAndAnswers` where the Incorporator is served too."""
+
+    @abstractmethod
+    async def __call__(self, lesson_id: str, *, actor: str) -> None:
+        """Raises `UnknownLesson`, `StoreUnavailable`."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class LearnerServices:
     """Behind `/lessons`."""
 
     inject: InjectLessons
     review: ReviewLesson
-    erase: EraseLesson | EraseLessonAndAnswers
+    erase: Erase
     search: SearchLessons
     lessons: LessonStore
     clock: Clock

@@ -202,8 +202,6 @@ def test_no_request_forges_a_line_of_the_log(start_service: StartService, log_fo
 SECRETS = {
     "MG_API_KEYS": "root@admin:key-of-root-0123",
     "MG_HIL_MODE": "http",
-    "MG_HIL_BASE_URL": "http://reviewer:hil-pass-0123@127.0.0.1:1",
-    "MG_HIL_AUTH_HEADER": "Bearer hil-token-0123",
     "MG_WORKFLOW_ENGINE_AUTH_HEADER": "Bearer engine-token-0123",
     "MG_WEBHOOK_SECRET": "whsec_c2VjcmV0LTAxMjM0NTY3ODk=",
     "ANTHROPIC_API_KEY": "sk-model-key-0123",
@@ -222,8 +220,16 @@ HIDDEN = (
 )
 
 
-def test_no_secret_shows_in_an_answer_or_in_the_log(start_service: StartService) -> None:
-    service = start_service(SECRETS, options=["--log-level", "debug"])
+@pytest.mark.parametrize(
+    "human",
+    [
+        {"MG_HIL_BASE_URL": "http://reviewer:hil-pass-0123@127.0.0.1:1"},
+        {"MG_HIL_BASE_URL": "http://127.0.0.1:1", "MG_HIL_AUTH_HEADER": "Bearer hil-token-0123"},
+    ],
+    ids=["with a user in the address", "with a header"],
+)
+def test_no_secret_shows_in_an_answer_or_in_the_log(start_service: StartService, human: dict[str, str]) -> None:
+    service = start_service({**SECRETS, **human}, options=["--log-level", "debug"])
     said = []
     with service.client(Authorization="Bearer key-of-root-0123") as client:
         promoted(client, dsl_payload=None)

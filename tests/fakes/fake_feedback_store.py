@@ -33,8 +33,8 @@ class FakeKeptAnswers(KeptAnswers):
     def __init__(self) -> None:
         self.kept = Kept()
 
-    async def erase_lesson(self, lesson_id: str) -> None:
-        self.kept.blank_mentions(f'"raw_payload":{{"id":"{lesson_id}"')
+    async def erase_mentions(self, text: str) -> None:
+        self.kept.blank_mentions(text)
 
 
 class FakeFeedbackStore(Reachable, FeedbackStore):

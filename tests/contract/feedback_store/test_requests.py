@@ -9,6 +9,7 @@ import msgspec
 import pytest
 
 from application.feedback.ports import EntryFilter, EscalationFilter, FeedbackStore, Outbox, Reported
+from application.incorporator.erase import as_shown
 from domain.errors import AnswerErased, KeyReused, NoSelection, RequestInProgress
 from domain.feedback.entry import FeedbackEntry, ResultFlag
 from domain.feedback.escalation import PathMode
@@ -66,7 +67,7 @@ async def test_the_answers_that_show_an_erased_lesson_are_erased_and_their_keys_
     secret = [request(f"secret {number}", answer=showing) for number in range(1_200)]
     await together(*(store.record(select(one, key)) for one, key in zip(found[1:], secret, strict=False)))
     await store.record(select(found[0], request("named", answer=naming)))
-    await feedback.answers.erase_lesson(LESSON_ID)
+    await feedback.answers.erase_mentions(as_shown(LESSON_ID))
     assert await store.answered(request("named")) == naming
     replays = await together(*(store.record(select(found[-1], key)) for key in secret))
     assert {type(one) for one in replays} == {AnswerErased}

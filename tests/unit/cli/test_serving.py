@@ -44,7 +44,7 @@ def test_in_a_checkout_make_is_told_of_too(bare_home: Path, taken: int) -> None:
     assert "make run PORT=…, or --port" in " ".join(said.split())
 
 
-@pytest.mark.parametrize("host", ["no..host", "x" * 64, "\ud800"])
+@pytest.mark.parametrize("host", ["no..host", "x" * 64])
 def test_a_host_that_can_be_none_ends_with_2(bare_home: Path, host: str) -> None:
     said = " ".join(Cli()("serve", "--host", host, "--port", "0", code=2).stderr.split())
     assert "nothing can listen on port 0 of" in said

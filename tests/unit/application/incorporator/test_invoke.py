@@ -10,8 +10,9 @@ import msgspec
 import pytest
 
 from application.feedback.ports import EntryFilter
+from application.incorporator.erase import as_shown
 from application.shared.ports import LlmPrompt, LlmReply
-from domain.errors import KeyReused, NoMatch, StoreUnavailable
+from domain.errors import AnswerErased, KeyReused, NoMatch, StoreUnavailable
 from domain.feedback.entry import FeedbackEntry, ResultFlag
 from domain.incorporator.match import StrategyMode, TokenUsage
 from domain.incorporator.outcome import ApplierOutcome, Source
@@ -138,6 +139,18 @@ async def test_a_repeated_request_gets_the_first_outcome_and_has_no_effect() -> 
     assert again == first
     assert len(await entries(of)) == 1
     assert (await of.store.round_counters(first.match_result.matched_entity_id, 1)).usage_count == 1
+
+
+async def test_a_repeated_request_does_not_show_a_lesson_that_was_erased_while_the_first_was_stored() -> None:
+    of = await incorporator()
+    outcome = await of.invoke(query(), request())
+    lesson_id = outcome.match_result.matched_entity_id
+    await of.learner.decided(await of.learner.store.get(lesson_id), Decision.DISABLE)
+    assert await of.invoke(query(), request()) == outcome
+    await of.learner.erase(lesson_id, actor="a person")
+    assert as_shown(lesson_id).encode() in msgspec.json.encode(outcome)
+    with pytest.raises(AnswerErased):
+        await of.invoke(query(), request())
 
 
 async def test_a_repeated_request_asks_no_model_again() -> None:
