@@ -40,7 +40,9 @@ def carry_out(connection: Connection, commands: Sequence[Command], new_id: Calla
     answers: dict[int, Answer] = {}
     for _ in range(_TURNS):
         left = [at for at in range(len(commands)) if at not in answers]
-        found = _first_of_each_key(connection, [commands[at] for at in left], new_id) if left else {}
+        if not left:
+            break
+        found = _first_of_each_key(connection, [commands[at] for at in left], new_id)
         answers.update((left[at], answer) for at, answer in found.items())
     return [answers[at] if at in answers else _in_progress() for at in range(len(commands))]
 
