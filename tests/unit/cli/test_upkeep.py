@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.servers.fixtures import require
+from tests.servers.milvus import MilvusServer
 from tests.unit.cli.conftest import Cli
 
 
@@ -180,6 +182,8 @@ def test_a_database_that_takes_no_writes_is_bad_with_what_to_do(stocked: Cli, ho
 def test_a_vector_store_that_is_away_is_told_before_the_first_start(
     bare_home: Path, monkeypatch: pytest.MonkeyPatch, backend: str
 ) -> None:
+    if backend == "milvus":
+        require(MilvusServer)  # for its client
     address = {"pgvector": "postgresql://me:secret@127.0.0.1:1/none", "milvus": "http://127.0.0.1:1"}[backend]
     monkeypatch.setenv("MG_VECTOR_BACKEND", backend)
     monkeypatch.setenv("MG_VECTOR_DSN", address)
